@@ -78,6 +78,10 @@ class Folder:
         value: Value = self._attributes.get(name)
         return value
 
+    def has_group(self, name: str) -> bool:
+        """Say whether a member is a group that was read."""
+        return isinstance(self._members[name], dict)
+
     def group(self, name: str) -> Folder:
         """Return the group `name`; VectorFileError if there is none."""
         found = self._member(name)

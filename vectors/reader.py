@@ -101,9 +101,9 @@ class VectorFile:
         wanted = set(self.groups if paths is None else paths) - self._verified
         if not wanted:
             return
-        for name, datasets in DIGESTS.items():
+        for name in DIGESTS:
             found = {path: str(block.attribute(name)) for path, block in self.groups.items()}
-            wrong = [p for p in wanted if block_digest(datasets(self.groups[p])) != found[p]]
+            wrong = [p for p in wanted if block_digest(self.groups[p], name) != found[p]]
             if wrong or digest_of_list(found) != self.root.attribute(name):
                 raise VectorFileError(
                     f"{self.path}: what {min(wrong, default='it')} holds does not match its {name}; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import click
@@ -11,14 +12,15 @@ from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
 
-_SHOWN = 20
-"""Maximum reasons shown why tests make no case."""
+_SECONDS = 600
+"""Maximum CPU time to read a suite; an export of all shipped cases takes a tenth of it."""
 _ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL)
 """What an .npz file begins with whose first array is one of an answer."""
 
 
 @click.command("import")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", metavar="[DIR]", required=False,
+                type=click.Path(exists=True, path_type=Path))  # fmt: skip
 @click.option("--from", "source", type=click.Choice(["onnx", "npz", "webnn"]),
               help="The format, where DIR is no export of grucible.")  # fmt: skip
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
@@ -48,10 +50,10 @@ def import_command(
     Their inputs stay, the answers are grucible's own and exact. What they
     expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
     """
-    from ...cases.apart import Parser
+    from ...cases.apart import NotParsed, Parser, parse_apart
     from ...cases.console import show_progress
     from . import readers
-    from .suite import check_place, outputs_place, read_suite, write_suite
+    from .suite import outputs_place, write_suite
 
     if source != "npz" and (operator or attributes):
         raise click.UsageError("--operator and --attributes go with --from npz")
@@ -59,42 +61,39 @@ def import_command(
         raise click.UsageError(
             "expected DIR; without it, --from onnx takes the onnx package's tests"
         )
-    if folder is not None and not folder.exists():
-        raise GrucibleError(f"{folder}: no such file or directory")
-    check_place(out)
     reading: dict[str | None, Parser] = {
         None: readers.read_export,
         "onnx": readers.read_onnx_tests,
         "npz": readers.read_npz_files,
         "webnn": readers.read_webnn_tests,
     }
-    suite = read_suite(
-        folder, reading[source], *((operator, attributes) if source == "npz" else ())
-    )
-    with show_progress("answering", len(suite.cases)) as progress:
-        made = write_suite(suite, out, progress.advance)
-    _print_left_out(suite.left_out.most_common())
-    for one in made:
-        for case_id, why in one.vectors.unanswered.items():
+    place, more = str(folder) if folder else None, (operator, attributes)
+    try:
+        suite = parse_apart(
+            reading[source], place, *(more if source == "npz" else ()), seconds=_SECONDS
+        )
+    except NotParsed as error:
+        raise GrucibleError(f"{folder}: cannot be read ({error})") from None
+    left_out = Counter(suite["left_out"])
+    if not suite["cases"]:
+        [(why, count)] = left_out.most_common(1) or [("nothing", 0)]
+        raise GrucibleError(f"there is no case to import; {count} left out: {why}")
+    with show_progress("answering", len(suite["cases"])) as progress:
+        made = write_suite(suite["about"], suite["cases"], out, progress.advance)
+    for why, count in left_out.most_common():
+        say(f"left out: {count}: {why}")
+    for one, _ in made:
+        for case_id, why in one.unanswered.items():
             say(f"not answered: {case_id}: {why}")
-    for one in made:
-        say(f"{one.vectors.content_sha256[:16]}  {one.vectors.path}  {one.vectors.cases} cases")
-    if any(one.outputs for one in made):
+        say(f"{one.content_sha256[:16]}  {one.path}  {one.cases} cases")
+    if any(expected for _, expected in made):
         judged = format_command("check", [out], ["--outputs", outputs_place(out)])
         say(f"what they expect: {judged}")
 
 
-def _print_left_out(reasons: list[tuple[str, int]]) -> None:
-    """Print how many tests make no case, by the most common reasons."""
-    for why, count in reasons[:_SHOWN]:
-        say(f"left out: {count}: {why}")
-    if others := reasons[_SHOWN:]:
-        count = sum(count for _, count in others)
-        say(f"left out: {count} more, for {len(others)} other reasons")
-
-
 @click.command("answer")
-@click.argument("inputs", metavar="INPUTS.npz", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("inputs", metavar="INPUTS.npz",
+                type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
 @click.option("--operator", required=True, metavar="NAME",
               help="The operator, such as openvino.GRUCell-3.")  # fmt: skip
 @click.option("--attributes", default="{}", metavar="JSON",
@@ -113,22 +112,18 @@ def answer_command(
     tolerances as tolerance/CLASS/NAME, and answers under other readings below
     readings/READING.
     """
-    import io
-
     import numpy as np
 
     from ...cases.apart import NotParsed, parse_apart
-    from ...cases.files import check_replaceable, write_whole
+    from ...cases.files import check_replaceable, whole_file
     from ...cases.operators import operator_named
     from ...cases.question import QuestionError, pose
     from ...gen.posed import answer
     from ...vectors.exchange.export import arrays_of
-    from ...vectors.exchange.manifest import stored_arrays
+    from ...vectors.exchange.manifest import read_npz, stored_arrays
     from ..reports.show import case_lines
-    from .readers import attributes_of, read_npz
+    from .readers import attributes_of
 
-    if not inputs.exists():
-        raise GrucibleError(f"{inputs}: no such file; expected the inputs as .npz")
     if out:
         check_replaceable(out, _ANSWER)
     asked = operator_named(operator)
@@ -142,8 +137,7 @@ def answer_command(
     for line in case_lines(case, full):
         say(line)
     if out:
-        buffer = io.BytesIO()
-        np.savez(buffer, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
-        write_whole(out, buffer.getvalue(), mark=_ANSWER)
+        with whole_file(out, mark=_ANSWER) as file:
+            np.savez(file, **stored_arrays(arrays_of(case, "answers")))  # type: ignore[arg-type]
         say()
         say(f"wrote {out}")

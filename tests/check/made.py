@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,13 @@ import numpy.typing as npt
 from grucible import Question, load_vectors
 from grucible.cases.dtypes import numpy_dtype
 from grucible.cases.operators import OPERATORS
-from grucible.cases.operators.readings import STORED, ReadingNames
+from grucible.cases.operators.readings import STORED
+from grucible.cases.question import pose
+from grucible.gen.posed import block_key
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 from grucible.vectors.case import Answer
-from grucible.vectors.hdf5 import VECTORS
-from grucible.vectors.writer import new_file, new_vector_file, write_digests, write_text_attribute
+from grucible.vectors.writer import new_vector_file
 
 from .numpy_gru import keeps_h0
 from .numpy_gru import run as numpy_gru
@@ -53,20 +52,20 @@ def make_block(
     tier: str = "required",
     lengths: Sequence[int] = (3, 2),
     outputs: Mapping[str, Array] | None = None,
+    **sizes: int,
 ) -> tuple[BlockKey, Block]:
     """A block of cases of equal attributes and random inputs; the answers are numpy's.
 
     Each id is `ids`' behind `<operator>/made/<dtype>/`; `name_of` takes that off again.
 
-    An `ambiguous` block has the reading that keeps the initial state of a row of length 0.
-    `outputs` replaces the answers, of every case alike. The tolerances are those of `limits`.
+    An `ambiguous` block, one with a length of 0, has the reading that keeps the initial state of such a row.
+    `outputs` replaces the answers, of every case alike. `sizes` are others than SIZES.
     """
-    described = OPERATORS[operator]
-    given: dict[str, Any] = {"hidden_size": SIZES["hidden_size"], "clip": 0.5}
+    described, sizes = OPERATORS[operator], {**SIZES, **sizes}
+    given: dict[str, Any] = {"hidden_size": sizes["hidden_size"], "clip": 0.5}
     if operator == SEQUENCE:
         given["direction"] = "reverse"
     attributes = described.with_defaults(given)
-    sizes = {symbol: SIZES[symbol] for symbol in described.sizes}
     random = np.random.default_rng(7)
     inputs = {
         t.name: np.array([lengths] * len(ids), np.int64)
@@ -76,32 +75,24 @@ def make_block(
         )
         for t in described.inputs
     }
-    readings: tuple[ReadingNames, ...] = ((KEEPS_H0,),) if tier == "ambiguous" else ()
-    key = BlockKey(
-        operator=operator,
-        dtype=dtype,
-        tier=tier,
-        readings=readings,
-        sizes=tuple(sizes.items()),
-        absent=(),
-        types=tuple(
-            (t, dtype if types[0] != "int64" else "int64") for t, types in described.types.items()
-        ),
-        forms=(("B", "3H"),),
-    )
-    asked = {
-        t.name: np.zeros((len(ids), *described.shape(t, attributes, sizes)), numpy_dtype(dtype))
-        for t in described.outputs
-    }
-    block = Block(
-        key.path, operator, dtype, tier, [f"{operator}/made/{dtype}/{one}" for one in ids],
-        [given] * len(ids), inputs,
-        {STORED: Answer(asked)},
-    )  # fmt: skip
-    expected = {STORED: stacked(block, numpy_gru) if outputs is None else dict(outputs)}
-    expected |= {names: stacked(block, keeps_h0) for names in readings}
+    named = [f"{operator}/made/{dtype}/{one}" for one in ids]
+    questions = [
+        pose(described, given, {n: array[row] for n, array in inputs.items()}, case_id=case_id)
+        for row, case_id in enumerate(named)
+    ]
+    key = block_key(questions[0], nonportable=tier == "nonportable")
+    assert key.tier == tier
+    expected = {STORED: _stacked(numpy_gru, questions) if outputs is None else dict(outputs)}
+    expected |= {names: _stacked(keeps_h0, questions) for names in key.readings}
     answers = {names: Answer(found, limits(dtype, found)) for names, found in expected.items()}
-    return key, replace(block, answers=answers)
+    return key, Block(key.path, operator, dtype, tier, named, [given] * len(ids), inputs, answers)
+
+
+def _stacked(
+    run: Callable[[Question], Mapping[str, Array]], questions: Sequence[Question]
+) -> dict[str, Array]:
+    answers = [run(question) for question in questions]
+    return {name: np.stack([answer[name] for answer in answers]) for name in answers[0]}
 
 
 def name_of(case_id: str) -> str:
@@ -117,19 +108,11 @@ def limits(dtype: str, answers: Mapping[str, Array]) -> dict[str, dict[str, Arra
 
     Where an answer is zero, as padding is, nothing is admitted.
     """
-    found = {}
-    for one in CLASSES[dtype]:
-        unit = np.float32(16 * max(one.unit, one.elementwise, one.state, one.operands))
-        found[one.name] = {
-            name: np.where(answer == 0, np.float32(0), unit) for name, answer in answers.items()
-        }
-    return found
-
-
-def stacked(block: Block, run: Callable[[Question], Mapping[str, Array]]) -> dict[str, Array]:
-    """What `run` makes of every question of the block, stacked."""
-    answers = [run(question) for question in block.questions()]
-    return {name: np.stack([answer[name] for answer in answers]) for name in answers[0]}
+    units = {c.name: 16 * max(c.unit, c.elementwise, c.state, c.operands) for c in CLASSES[dtype]}
+    return {
+        one: {name: np.where(a == 0, 0, unit).astype("f4") for name, a in answers.items()}
+        for one, unit in units.items()
+    }
 
 
 def answering(vectors: Path | None = None) -> Callable[[Question], dict[str, Array]]:
@@ -140,15 +123,8 @@ def answering(vectors: Path | None = None) -> Callable[[Question], dict[str, Arr
 
 def write_vectors(path: Path, *blocks: tuple[BlockKey, Block], operator: str = CELL) -> None:
     """Write a vector file of the blocks."""
-    with new_vector_file(
-        path,
-        operator=operator,
-        theme="made",
-        spec_text="",
-        seed=0,
-        generator="test",
-        made_from="test",
-    ) as writer:
+    about: Any = {"spec_text": "", "seed": 0, "generator": "test", "made_from": "test"}
+    with new_vector_file(path, operator=operator, theme="made", **about) as writer:
         for key, block in blocks:
             writer.write_block(key, [block])
 
@@ -186,32 +162,3 @@ def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.
                 for output, answers in block["outputs"].items():
                     made[f"outputs/{output}"] = answers[:]
                     made[f"outputs/{output}"].attrs.update(answers.attrs)
-
-
-def cell_file(path: Path, sizes: Mapping[str, int], cases: int = 1) -> Path:
-    """A vector file of GRUCell-3 cases, small for what they ask: compressed numbers that repeat."""
-    batch, given, hidden = sizes.values()
-    shapes = {
-        "inputs/X": (batch, given),
-        "inputs/initial_hidden_state": (batch, hidden),
-        "inputs/W": (3 * hidden, given),
-        "inputs/R": (3 * hidden, hidden),
-        "inputs/B": (3 * hidden,),
-        "outputs/Ho": (batch, hidden),
-    }
-    arrays = {n: np.resize((np.arange(7) - 3) / 8, (cases, *s)) for n, s in shapes.items()}
-    limits = np.full((cases, batch, hidden), 1e-6)
-    arrays |= {f"tolerance/{one.name}/Ho": limits for one in CLASSES["float32"]}
-    with new_file(path, VECTORS) as file:
-        for name, text in {"operator": CELL, "theme": "huge", "generator": "x"}.items():
-            write_text_attribute(file, name, text)
-        file.attrs["seed"] = 0
-        block = file.create_group("float32/b")
-        block.attrs.update(sizes)
-        write_text_attribute(block, "tier", "required")
-        block["id"] = np.array([f"{CELL}/huge/float32/{case}".encode() for case in range(cases)])
-        block["attributes"] = np.array([json.dumps({"hidden_size": hidden}).encode()] * cases)
-        for name, array in arrays.items():
-            block.create_dataset(name, data=array.astype("f4"), compression="gzip")
-        write_digests(file)
-    return path

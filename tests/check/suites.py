@@ -1,20 +1,22 @@
-"""Suites of each format that is imported, as they should be or changed."""
+"""Suites of others, as they should be or changed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from exporting import export_vectors
 
 SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
-OF_CELL = ["--operator", "openvino.GRUCell-3", "--attributes", '{"hidden_size":4}']
 ONE = "openvino.GRUCell-3/core/float32/lbr0-relu_relu-alpha0.25_0.75-beta0.5_2-clip0.5"
+
+
+def tensor(shape: Sequence[int], data: Any = 0.5, dtype: str = "float32") -> dict[str, Any]:
+    """A tensor of WebNN."""
+    return {"data": data, "descriptor": {"shape": [*shape], "dataType": dtype}}
 
 
 def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: Any) -> Any:
@@ -22,28 +24,12 @@ def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: A
     shapes = {"x": [2, 3, 2], "w": [1, 12, 2], "r": [1, 12, 4], "h": [1, 3, 4]}
     if call.get("name") == "gruCell":
         shapes = {name: shape[1:] for name, shape in shapes.items()}
-    inputs = {
-        name: {"data": 0.5, "descriptor": {"shape": shape, "dataType": "float32"}}
-        for name, shape in shapes.items()
-    }
+    inputs = {name: tensor(shape) for name, shape in shapes.items()}
     arguments = [{"input": "x"}, {"weight": "w"}, {"recurrentWeight": "r"}, {"steps": steps}]
     arguments += [{"hiddenSize": 4}, {"options": options}]
     given = {"name": "gru", "arguments": arguments, "outputs": ["o"], **call}
     graph = {"inputs": inputs, "operators": [given], "expectedOutputs": {}, **more}
     return {"name": "t", "graph": graph}
-
-
-def suites(folder: Path) -> dict[str, list[str]]:
-    """A folder with a test for each format, each in a folder of its own; the options that import them."""
-    for name in ("npz", "webnn"):
-        (folder / name / "deep").mkdir(parents=True)
-    arrays: dict[str, Any] = {name: np.full(shape, 0.5, "f4") for name, shape in SHAPES.items()}
-    np.savez(folder / "npz/deep/a.npz", **arrays)
-    (folder / "webnn/deep/a.json").write_text(json.dumps(gru({}, {})))
-    export_vectors(None, folder / "x", "onnx", select=["onnx.GRU-14/plain/float32/default"])
-    [test] = (folder / "x/cases").iterdir()
-    shutil.copytree(test, folder / "onnx/deep")
-    return {"npz": OF_CELL, "webnn": [], "onnx": []}
 
 
 def forged(folder: Path, change: Callable[[Any], None]) -> Path:

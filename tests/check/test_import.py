@@ -16,6 +16,7 @@ from printed import sentence_of
 from shipped import core_cases
 
 from grucible import verify
+from grucible.cases.selection import selected
 from grucible.check.runtimes.runtime import load_runtime
 from grucible.gen.posed import answer
 from grucible.vectors.block import canonical_json
@@ -25,7 +26,7 @@ from grucible.vectors.reader import open_vectors
 from grucible.vectors.vector_set import load_vectors
 
 from .conftest import Command
-from .suites import gru
+from .suites import gru, tensor
 
 CELL = "openvino/gru_cell/core.h5"
 
@@ -66,7 +67,7 @@ def test_each_format_comes_back(layout: Any, select: str, tmp_path: Path, comman
     export_vectors(None, tmp_path / "x", layout, select=[select])
     assert command("import", tmp_path / "x", "-o", tmp_path / "back.h5").status == 0
     ids = [case.id for case in load_vectors(tmp_path / "back.h5")]
-    options = [word for case_id in ids for word in ("--select", glob(case_id))]
+    options = [word for one in ids for word in ("--select", one.replace("[", "[[]"))]
     assert command("gen", "-o", tmp_path / "gen", "--jobs", "1", *options).status == 0
     [made] = (tmp_path / "gen").rglob("*.h5")
     assert digests(tmp_path / "back.h5") == digests(made)
@@ -84,20 +85,14 @@ def test_what_is_nonportable_comes_back_so(tmp_path: Path, command: Command) -> 
     assert digests(tmp_path / "back.h5") == digests(made)
 
 
-def glob(case_id: str) -> str:
-    return case_id.replace("[", "[[]")
-
-
 def test_several_themes_become_several_files(tmp_path: Path, command: Command) -> None:
     select = ["openvino.*/core*/float32/forward*-B*", "openvino.GRUSequence-5/core*/float64/*"]
     export_vectors(None, tmp_path / "x", "raw", select=select)
     said = command("import", tmp_path / "x", "-o", tmp_path / "one.h5").said_in_one_line()
     assert "the cases are of 2 operators and themes; name a directory" in said
     assert command("import", tmp_path / "x", "-o", tmp_path / "back").status == 0
-    names = sorted(
-        p.relative_to(tmp_path / "back").as_posix() for p in (tmp_path / "back").rglob("*.h5")
-    )
-    assert names == ["openvino.GRUSequence-5/core.h5", "openvino.GRUSequence-5/core_with_zero.h5"]
+    names = {path.name for path in (tmp_path / "back/openvino.GRUSequence-5").iterdir()}
+    assert names == {"core.h5", "core_with_zero.h5"}
     ended = command("check", tmp_path / "back", "--outputs", tmp_path / "back-outputs")
     assert (ended.status, ended.out.startswith("conforms")) == (0, True)
 
@@ -155,21 +150,17 @@ def test_onnx_s_node_tests_are_judged(tmp_path: Path, command: Command) -> None:
 
 def test_foreign_onnx_tests_by_their_models_alone(tmp_path: Path, command: Command) -> None:
     """Without the manifest: attributes are read from the model, tensors from the data set."""
-    export_vectors(None, tmp_path / "x", "onnx", select=["onnx.GRU-14/core/*32/*"])
+    export_vectors(None, tmp_path / "x", "onnx", select=[ASKED])
     (tmp_path / "x/manifest.json").unlink()
     ended = command("import", tmp_path / "x", "--from", "onnx", "-o", tmp_path / "v.h5")
     assert ended.status == 0
     judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
     assert judged.out.startswith("conforms: ")
-    named = {c.id.rpartition("/")[2]: c for c in load_vectors(tmp_path / "v.h5")}
-    ours = [
-        c
-        for c in core_cases()
-        if c.id.startswith("onnx.GRU-14/core/float32") and c.tier == "required"
-    ]
+    named = {c.id.rpartition("/")[2][:10]: c for c in load_vectors(tmp_path / "v.h5")}
+    ours = [c for c in core_cases() if selected(c.id, [ASKED]) and c.tier == "required"]
     assert len(named) == len(ours)
     for number, case in enumerate(ours, 1):
-        [back] = [c for name, c in named.items() if name.startswith(f"test_{number:05}_")]
+        back = named[f"test_{number:05}"]
         assert back.question.semantics == case.question.semantics
         assert all((back.inputs[n] == a).all() for n, a in case.inputs.items())
 
@@ -178,8 +169,7 @@ def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> 
     """Tests made by an implementation with the reset gate at the other place: named as that."""
     folder = tmp_path / "suite"
     folder.mkdir()
-    select = "onnx.GRU-14/core/float32/*"
-    for row, case in enumerate(load_vectors(CORE / "onnx/gru/core.h5", select)):
+    for row, case in enumerate(load_vectors(CORE / "onnx/gru/core.h5", ASKED)):
         if case.tier == "required" and case.attributes["linear_before_reset"]:
             other = replace(case.question, given={**case.given, "linear_before_reset": 0})
             arrays: dict[str, Any] = {**case.inputs, **answer(other).answer.outputs}
@@ -217,11 +207,6 @@ def test_npz_files_of_other_names_and_shapes(tmp_path: Path, command: Command) -
     assert "2 error" in judged.out
 
 
-def tensor(array: np.ndarray) -> dict[str, Any]:
-    described = {"shape": list(array.shape), "dataType": "float32"}
-    return {"data": array.ravel().tolist(), "descriptor": described}
-
-
 def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None:
     """Against a GRU written here from WebNN's text: resetAfter is true unless said otherwise."""
     shapes = {
@@ -235,26 +220,23 @@ def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None
     options = {"bias": "b", "recurrentBias": "c", "initialHiddenState": "h", "layout": "rzn",
                "returnSequence": True}  # fmt: skip
     random = np.random.default_rng(7)
-    arrays = {
-        name: random.uniform(-1, 1, s).astype("f4").astype("f8") for name, s in shapes.items()
-    }
-    test = gru({"outputs": ["h", "y"]}, options)
-    test["graph"]["inputs"] = {name: tensor(array) for name, array in arrays.items()}
-    test["name"] = "gru rzn, 'both'"
-    x, w, r, b, c, h = arrays.values()
+    x, w, r, b, c, h = arrays = [
+        random.uniform(-1, 1, shape).astype("f4").astype("f8") for shape in shapes.values()
+    ]
     state, states = h[0], []
     for step in x:
-        (ar, az, an), (ur, uz, un) = (
-            np.split(step @ w[0].T + b[0], 3, -1),
-            np.split(state @ r[0].T + c[0], 3, -1),
-        )
+        ar, az, an = np.split(step @ w[0].T + b[0], 3, -1)
+        ur, uz, un = np.split(state @ r[0].T + c[0], 3, -1)
         reset, update = 1 / (1 + np.exp(-(ar + ur))), 1 / (1 + np.exp(-(az + uz)))
         state = update * state + (1 - update) * np.tanh(an + reset * un)
         states.append(state)
-    test["graph"]["expectedOutputs"] = {
-        "h": tensor(state[None]),
-        "y": tensor(np.array(states)[:, None]),
-    }
+    test = gru({"outputs": ["h", "y"]}, options)
+    test["name"] = "gru rzn, 'both'"
+    for key, named in (
+        ("inputs", zip(shapes, arrays, strict=True)),
+        ("expectedOutputs", {"h": state[None], "y": np.array(states)[:, None]}.items()),
+    ):
+        test["graph"][key] = {name: tensor(a.shape, a.ravel().tolist()) for name, a in named}
     (tmp_path / "gru.json").write_text(json.dumps({"tests": [test]}))
     made = command("import", tmp_path / "gru.json", "--from", "webnn", "-o", tmp_path / "v.h5")
     assert made.status == 0
@@ -266,32 +248,28 @@ def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None
 
 
 def test_bad_places_in_one_line(tmp_path: Path, command: Command) -> None:
-    out = tmp_path / "v.h5"
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad.json").write_text("[1, 2")
     (tmp_path / "other.json").write_text('{"name": "x"}')
-    (tmp_path / "deep.json").write_text("[" * 100_000)
-    (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04rubbish")
     (tmp_path / "else.npz").write_bytes(b"PK\x03\x04rubbish")
-    for arguments, says in (
-        (["-o", out], "expected DIR"),
-        ([tmp_path / "none", "-o", out], "none: no such file or directory"),
-        ([tmp_path / "empty", "-o", out], "it is no export of grucible"),
-        ([tmp_path / "empty", "--from", "onnx", "-o", out], "holds no model.onnx"),
-        ([tmp_path / "empty", "--from", "npz", "-o", out], "holds no .npz file"),
-        ([tmp_path / "empty", "--from", "webnn", "-o", out], "holds no JSON file"),
-        ([tmp_path / "bad.json", "--from", "webnn", "-o", out], "is not JSON"),
-        ([tmp_path / "other.json", "--from", "webnn", "-o", out], "of WebNN (graph: Field required"),
-        ([tmp_path / "deep.json", "--from", "webnn", "-o", out], "is not JSON"),
-        ([tmp_path / "bad.npz", "--from", "npz", "-o", out], "expected an object with operator"),
-        ([tmp_path / "else.npz", "--from", "npz", "-o", out], "of which operator?"),
-        ([tmp_path / "else.npz", "--from", "npz", "--operator", "GRU", "-o", out], "operator is 'GRU'"),
-        ([tmp_path / "else.npz", "--from", "npz", "--operator", "onnx.GRU-14", "-o", out],
-         "is no .npz file that can be read"),
-        ([tmp_path / "empty", "--operator", "onnx.GRU-14", "-o", out], "go with --from npz"),
-    ):  # fmt: skip
-        assert says in command("import", *arguments).said_in_one_line()
-    assert not out.exists()
+    for words, says in (
+        ("", "expected DIR"),
+        ("none", "does not exist"),
+        ("empty", "it is no export of grucible"),
+        ("empty --from onnx", "holds no model.onnx"),
+        ("empty --from npz", "holds no .npz file"),
+        ("empty --from webnn", "holds no JSON file"),
+        ("other.json --from webnn", "of WebNN (lacks 'graph')"),
+        ("other.json --from npz", "expected an object with operator"),
+        ("else.npz --from npz", "of which operator?"),
+        ("else.npz --from npz --operator GRU", "operator is 'GRU'"),
+        ("else.npz --from npz --operator onnx.GRU-14", "cannot be read ("),
+        ("empty --operator onnx.GRU-14", "go with --from npz"),
+    ):
+        place, *options = words.split() or [""]
+        arguments = [tmp_path / place, *options] if place else []
+        said = command("import", *arguments, "-o", tmp_path / "v.h5").said_in_one_line()
+        assert says in said
+    assert not list(tmp_path.glob("*.h5"))
 
 
 def test_answer_of_one_s_own_numbers(tmp_path: Path, command: Command) -> None:
@@ -343,11 +321,7 @@ def test_openvino_s_models_are_read_back_and_run(tmp_path: Path) -> None:
         except RuntimeError:
             continue  # what OpenVINO's own plugin refuses
         with np.load(folder) as arrays:
-            feed = {
-                name.removeprefix("inputs/"): arrays[name]
-                for name in arrays
-                if name.startswith("inputs/")
-            }
+            feed = {n.removeprefix("inputs/"): arrays[n] for n in arrays if n.startswith("inputs/")}
             given = compiled(feed)
             for name in entry.outputs:
                 off = np.abs(given[name].astype("f8") - arrays[f"outputs/{name}"])

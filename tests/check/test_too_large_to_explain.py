@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from diagnosis.blocks import core_blocks, names, report_on, variants_run
@@ -14,10 +13,9 @@ from grucible.cases.question import pose
 from grucible.check.diagnosis import failing, search
 from grucible.gen.variants import work
 from grucible.gen.variants.catalogue import CATALOGUE
-from grucible.vectors.writer import write_digests, write_text_attribute
 
 from .conftest import Command
-from .made import CELL, cell_file
+from .made import CELL, make_block, write_vectors
 
 SEQUENCE = "openvino.GRUSequence-5"
 HUGE = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
@@ -41,7 +39,8 @@ def test_a_case_too_large_to_be_explained_is_said_to_be(
     for module in ("score", "reports.show", "diagnosis.contradictions"):
         monkeypatch.setattr(f"grucible.check.{module}.catches", computed)
     monkeypatch.setattr("grucible.check.diagnosis.failing.variant_outputs", computed)
-    huge = cell_file(tmp_path / "huge.h5", HUGE)
+    huge = tmp_path / "huge.h5"
+    write_vectors(huge, make_block(["huge"], **HUGE))
     ended = command("check", huge, "--runtime", zeros)
     assert (ended.status, ended.err) == (1, "")
     assert "1  unexplained" in ended.out
@@ -65,14 +64,9 @@ def test_failing_cases_that_are_too_many_to_be_kept_are_counted(
     monkeypatch.setattr(failing, "MOST_BYTES", 50_000)
     small = {"batch_size": 1, "input_size": 2, "hidden_size": 2}
     (tmp_path / "v").mkdir()
-    cell_file(tmp_path / "v/small.h5", small, 5)
-    large = cell_file(tmp_path / "v/large.h5", {**small, "hidden_size": 60}, 2)
-    with h5py.File(large, "r+") as file:
-        write_text_attribute(file, "theme", "large")
-        ids = [text.replace(b"huge", b"large") for text in file["float32/b/id"][:]]
-        del file["float32/b/id"]
-        file["float32/b/id"] = np.array(ids)
-        write_digests(file)
+    write_vectors(tmp_path / "v/small.h5", make_block(["1", "2", "3", "4", "5"], **small))
+    large = make_block(["large-1", "large-2"], **{**small, "hidden_size": 60})
+    write_vectors(tmp_path / "v/large.h5", large)
     report = command("check", tmp_path / "v", "--runtime", zeros, "--json").report
     assert (report["unexplained"], report["not_tried"]) == (2, 2)
     monkeypatch.setattr(failing, "MOST_BYTES", 256 << 20)

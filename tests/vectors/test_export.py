@@ -19,7 +19,7 @@ from shipped import core_cases
 from grucible.cases.selection import selected
 from grucible.vectors.block import arrays_by_path
 from grucible.vectors.exchange.export import open_export
-from grucible.vectors.exchange.manifest import SCHEMA, ExportError, manifest_schema, read_manifest
+from grucible.vectors.exchange.manifest import SCHEMA, ExportError, Manifest, read_manifest
 
 from .conftest import Command
 
@@ -156,7 +156,9 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path, command: Co
 
 
 def test_the_published_schema_is_that_of_the_model() -> None:
-    assert SCHEMA.read_text(encoding="utf-8") == manifest_schema()
+    draft = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    schema = json.dumps(draft | Manifest.model_json_schema(), indent=1) + "\n"
+    assert SCHEMA.read_text(encoding="utf-8") == schema
 
 
 def changed(entry: Any, path: str, value: Any) -> None:
@@ -168,20 +170,19 @@ def changed(entry: Any, path: str, value: Any) -> None:
 
 X, THEME = "cases.0.tensors.inputs/x", "expected bnnsgraph.gru/THEME"
 BAD = [
-    (f"{X}.file", "../secret.bin", "expected a path inside"),
-    (f"{X}.file", "/etc/passwd", "expected a path inside"),
-    (f"{X}.file", "cases/none.bin", "names no file"),
-    (f"{X}.offset", 1 << 40, "the file ends after 0 of"),
+    (f"{X}.file", "../secret.bin", "names no file"),
+    (f"{X}.file", "/etc/passwd", "names no file"),
+    (f"{X}.offset", 1 << 40, "cannot be read"),
     (f"{X}.shape", [1 << 20, 1 << 20], "cannot be read"),
     (f"{X}.shape", [2, 5, 2], "initialHiddenStates has shape (2, 3); expected (5, 3)"),
     (f"{X}.dtype", "int8", "dtype"),
-    ("cases.0.id", "a\x1b[2Jb", "expected printable text"),
+    ("cases.0.id", "bnnsgraph.gru/a\x1b[2Jb/float16/x", THEME),
     ("cases.0.id", "bnnsgraph.gru/../float16/x", THEME),
     ("cases.0.id", "../x/float16/x", THEME),
-    ("cases.0.id", "x", THEME),
     ("cases.0.operator", "GRU", "operator"),
     ("cases.0.tier", "invalid", "tier"),
     ("cases.0.attributes", {"clip": 1}, "has no attribute 'clip'"),
+    ("cases.0.attributes", {"hidden_size": [[1]]}, "hidden_size"),
     ("cases.0.more", 1, "more"),
     ("cases.0.outputs", {}, "outputs"),
     ("cases.0.dtype", "float32", f"{THEME}/float32"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import secrets
 import shutil
 import sys
@@ -21,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import __version__
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name, numpy_dtype
+from ...cases.dtypes import Array, Arrays, dtype_name, numpy_dtype
 from ...cases.errors import needing
 from ...cases.files import writing_to
 from ...cases.operators import OPERATORS
-from ...cases.question import Question, QuestionError, pose
+from ...cases.question import Question, pose
 from ...cases.selection import nothing_selected
 from ..block import arrays_by_path, attributes_from_json, canonical_json
 from ..case import Case
@@ -45,14 +44,13 @@ from .manifest import (
     file_name,
     manifest_text,
     read_manifest,
+    read_npz,
     write_npz_case,
     write_raw_case,
 )
 
 SUMS = "SHA256SUMS"
 """The digests of all files of an export, which `sha256sum -c` verifies; its own is the root digest."""
-_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
 class Exported(NamedTuple):
@@ -144,15 +142,11 @@ def check_place(out: Path) -> None:
 
 def _writer(layout: Layout) -> CaseLayout:
     """Return the writer of a layout; those that need a runtime's package import it now."""
-    if layout == "webnn":
-        from .webnn import write_case
-
-        return write_case
-    if layout in ("onnx", "openvino"):
-        with needing(layout, layout, f"export --to {layout}"):
-            write: CaseLayout = import_module(f".{layout}_model", __package__).write_case
-        return write
-    return write_raw_case if layout == "raw" else write_npz_case
+    if layout in ("raw", "npz"):
+        return write_raw_case if layout == "raw" else write_npz_case
+    with needing(layout, layout, f"export --to {layout}"):
+        write: CaseLayout = import_module(f".{layout}_model", __package__).write_case
+    return write
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:
@@ -176,14 +170,6 @@ def _entry(case: Case, places: dict[str, Place]) -> Entry:
     )
 
 
-class ExportedCase(NamedTuple):
-    """A case of an export: its question, the outputs that it expects, if any, and its tier."""
-
-    question: Question
-    expected: Arrays
-    tier: str
-
-
 class Export(NamedTuple):
     """An export whose digests have been verified."""
 
@@ -191,71 +177,49 @@ class Export(NamedTuple):
     manifest: Manifest
     root_sha256: str
 
-    def cases(self) -> Iterator[ExportedCase]:
-        """Read all cases; ExportError where tensors or attributes make no question."""
+    def cases(self) -> Iterator[tuple[Question, Arrays, str]]:
+        """Yield each question, the outputs expected of it, and its tier; ExportError where one is none."""
         for entry in self.manifest.cases:
-            yield ExportedCase(self._question(entry), self._arrays(entry, "outputs/"), entry.tier)
+            try:
+                question, expected = self._read(entry)
+            except Exception as error:  # of zipfile, numpy, protobuf and onnx, of many types
+                why = str(error).partition("\n")[0][:200] or type(error).__name__
+                raise ExportError(f"{self.folder}: {entry.id!r} cannot be read: {why}") from None
+            yield question, expected, entry.tier
 
-    def _question(self, entry: Entry) -> Question:
+    def _read(self, entry: Entry) -> tuple[Question, Arrays]:
+        inputs, expected = (
+            {
+                path.removeprefix(above): _read_array(self.folder / at.file, path, at)
+                for path, at in entry.tensors.items()
+                if path.startswith(above)
+            }
+            for above in ("inputs/", "outputs/")
+        )
         operator = OPERATORS[entry.operator]
-        inputs = self._arrays(entry, "inputs/")
-        try:
-            given = attributes_from_json(json.dumps(entry.attributes), operator)
-            question = pose(operator, given, inputs, case_id=entry.id, outputs=list(entry.outputs))
-        except (QuestionError, ValueError) as error:
-            raise ExportError(f"{self.folder}: {entry.id}: {error}") from None
+        given = attributes_from_json(json.dumps(entry.attributes), operator)
+        question = pose(operator, given, inputs, case_id=entry.id, outputs=list(entry.outputs))
         if question.dtype != entry.dtype:
-            raise ExportError(f"{self.folder}: {entry.id}: is {question.dtype}, not {entry.dtype}")
-        return question
-
-    def _arrays(self, entry: Entry, below: str) -> Arrays:
-        wanted = {path: at for path, at in entry.tensors.items() if path.startswith(below)}
-        return {path.removeprefix(below): self._array(path, at) for path, at in wanted.items()}
-
-    def _array(self, name: str, place: Place) -> Array:
-        path = self.folder / place.file
-        read = {".npz": _read_npz, ".pb": _read_tensor_proto}.get(path.suffix, _read_raw)
-        try:
-            array = read(path, name, place)
-        except ExportError:
-            raise
-        except Exception as error:  # of zipfile, numpy, protobuf and onnx, of many types
-            why = str(error).partition("\n")[0][:200] or type(error).__name__
-            raise ExportError(f"{path}: {name} cannot be read ({why})") from None
-        if place.dtype == "bfloat16" and array.dtype == np.uint16:
-            array = array.view(_BFLOAT16)
-        if dtype_name(array.dtype) != place.dtype or list(array.shape) != place.shape:
-            raise ExportError(
-                f"{path}: {name} cannot be read (it is {dtype_name(array.dtype)} {array.shape})"
-            )
-        return array
+            raise ValueError(f"it is of {question.dtype}, not {entry.dtype}")
+        return question, expected
 
 
-def _read_npz(path: Path, name: str, _: Place) -> Array:
-    with np.load(path, allow_pickle=False) as arrays:
-        array: Array = arrays[name]
-    return array.astype(array.dtype.newbyteorder("="))
-
-
-def _read_tensor_proto(path: Path, _: str, __: Place) -> Array:
-    """Read a TensorProto, whose data are in itself; needs the onnx package."""
-    with needing("onnx", "onnx", "an export to onnx"):
-        from onnx import TensorProto, numpy_helper
-
-    proto = TensorProto.FromString(path.read_bytes())
-    if proto.data_location == TensorProto.EXTERNAL:
-        raise ValueError("its data are in another file")
-    array: Array = numpy_helper.to_array(proto)
+def _read_array(path: Path, name: str, place: Place) -> Array:
+    """Read an array of an export; ValueError where it is not as the manifest says."""
+    if path.suffix == ".npz":
+        array = read_npz(path, name)[name]
+    elif path.suffix == ".pb":
+        with needing("onnx", "onnx", "an export to onnx"):
+            from .onnx_model import read_tensor
+        array = read_tensor(path.read_bytes())
+    else:
+        count = math.prod(place.shape)
+        array = np.fromfile(path, numpy_dtype(place.dtype), count, offset=place.offset)
+        array = array.byteswap() if sys.byteorder == "big" else array
+        array = array.reshape(place.shape)
+    if dtype_name(array.dtype) != place.dtype or list(array.shape) != place.shape:
+        raise ValueError(f"{name} of {path.name} is {dtype_name(array.dtype)} {array.shape}")
     return array
-
-
-def _read_raw(path: Path, _: str, place: Place) -> Array:
-    count = math.prod(place.shape)
-    array = np.fromfile(path, numpy_dtype(place.dtype), count, offset=place.offset)
-    if array.size != count:
-        raise ValueError(f"the file ends after {array.size} of {count} elements")
-    array = array.reshape(place.shape)
-    return array.byteswap() if sys.byteorder == "big" else array
 
 
 def open_export(folder: Path) -> Export:
@@ -267,7 +231,10 @@ def open_export(folder: Path) -> Export:
         raise ExportError(
             f"{folder}: holds no {MANIFEST}, so it is no export of grucible; for others' cases see --from"
         )
-    sums = _read_sums(folder)
+    if not (folder / SUMS).is_file():
+        raise ExportError(f"{folder}: has no {SUMS}: the export was not finished; make it again")
+    lines = (folder / SUMS).read_text(encoding="utf-8", errors="replace").splitlines()
+    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     _check_sum(folder, MANIFEST, sums)
     manifest = read_manifest(folder)
     for name in sorted({at.file for entry in manifest.cases for at in entry.tensors.values()}):
@@ -277,34 +244,11 @@ def open_export(folder: Path) -> Export:
     return Export(folder, manifest, _sha256(folder / SUMS))
 
 
-def _read_sums(folder: Path) -> Mapping[str, str]:
-    """Return the digests that the list of an export names, by file."""
-    path = folder / SUMS
-    if not _is_inside(folder, SUMS):
-        raise ExportError(
-            f"{path}: is no list of digests; the export was not finished: make it again"
-        )
-    listed: dict[str, str] = {}
-    text = path.read_bytes().decode("utf-8", "replace").removesuffix("\n")
-    for number, line in enumerate(text.split("\n"), 1):
-        parts = _LINE.fullmatch(line)
-        if not parts or parts[2] in listed:
-            raise ExportError(
-                f"{path}: line {number} is not 64 hex digits, two spaces and another file; export again"
-            )
-        listed[parts[2]] = parts[1]
-    return listed
-
-
 def _check_sum(folder: Path, name: str, listed: Mapping[str, str]) -> None:
-    """Raise ExportError for a file that is not as the list of digests says."""
-    if name not in listed or not _is_inside(folder, name):
-        raise ExportError(f"{folder / SUMS}: names no file {name!r}, which the export needs")
-    if _sha256(folder / name) != listed[name]:
-        raise ExportError(f"{folder / name}: was changed: it is not what {SUMS} says")
-
-
-def _is_inside(folder: Path, name: str) -> bool:
-    """Say whether a regular file of that name is in `folder`: no symlink leads out of it."""
+    """Raise ExportError for a file that is not inside, or not as the list of digests says."""
     path = folder / name
-    return path.is_file() and path.resolve().is_relative_to(folder.resolve())
+    inside = path.resolve().is_relative_to(folder.resolve())
+    if name not in listed or not inside or not path.is_file():
+        raise ExportError(f"{folder / SUMS}: names no file {name!r}, which the export needs")
+    if _sha256(path) != listed[name]:
+        raise ExportError(f"{path}: was changed: it is not what {SUMS} says")

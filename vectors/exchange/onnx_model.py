@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from ...cases.dtypes import Array, dtype_name
 from ...cases.operators.onnx import GRU
@@ -80,6 +80,15 @@ def _type(dtype: np.dtype[Any]) -> int:
 
 def _tensor(name: str, array: npt.NDArray[Any]) -> TensorProto:
     return helper.make_tensor(name, _type(array.dtype), array.shape, array.tobytes(), raw=True)
+
+
+def read_tensor(data: bytes) -> Array:
+    """Read a TensorProto, written out; ValueError where its numbers are in another file."""
+    proto = TensorProto.FromString(data)
+    if proto.data_location == TensorProto.EXTERNAL:
+        raise ValueError("keeps its data in another file")
+    array: Array = numpy_helper.to_array(proto)
+    return array
 
 
 def write_case(
