@@ -25,7 +25,7 @@ def test_undamaged(handmade: Path, command: Command) -> None:
     assert len(list(load_vectors(handmade))) == 7
     status, out, err = command("check", handmade, "--outputs", handmade.parent / "none")
     assert (status, out) == (2, "")
-    assert err == f"grucible: {handmade.parent}/none: no such file or directory; expected outputs\n"
+    assert "none: is no file or directory; expected outputs" in err
 
 
 @pytest.mark.parametrize("damage", PLAIN + SIGNED + FLIPS, ids=lambda damage: damage.name)
