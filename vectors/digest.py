@@ -74,7 +74,7 @@ def block_digest(block: Folder, name: str) -> str:
 
 
 def _below(folder: Folder, above: str = "") -> Iterator[tuple[str, Folder]]:
-    """Yield what is below a group and is no group itself: its path there, and the group that it is in."""
+    """Yield the path of each dataset below a group, and the group that it is in."""
     for name in folder.names:
         if folder.has_group(name):
             yield from _below(folder.group(name), f"{above}{name}/")

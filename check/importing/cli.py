@@ -67,11 +67,9 @@ def import_command(
         "npz": readers.read_npz_files,
         "webnn": readers.read_webnn_tests,
     }
-    place, more = str(folder) if folder else None, (operator, attributes)
+    place, more = folder and str(folder), (operator, attributes) if source == "npz" else ()
     try:
-        suite = parse_apart(
-            reading[source], place, *(more if source == "npz" else ()), seconds=_SECONDS
-        )
+        suite = parse_apart(reading[source], place, *more, seconds=_SECONDS)
     except NotParsed as error:
         raise GrucibleError(f"{folder}: cannot be read ({error})") from None
     left_out = Counter(suite["left_out"])
