@@ -67,7 +67,10 @@ def import_command(
         "npz": readers.read_npz_files,
         "webnn": readers.read_webnn_tests,
     }
-    place, more = folder and str(folder), (operator, attributes) if source == "npz" else ()
+    place, more = (
+        None if folder is None else str(folder),
+        (operator, attributes) if source == "npz" else (),
+    )
     try:
         suite = parse_apart(reading[source], place, *more, seconds=_SECONDS)
     except NotParsed as error:
