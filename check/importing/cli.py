@@ -67,21 +67,15 @@ def import_command(
         "npz": readers.read_npz_files,
         "webnn": readers.read_webnn_tests,
     }
-    place, more = (
-        None if folder is None else str(folder),
-        (operator, attributes) if source == "npz" else (),
-    )
+    place = None if folder is None else str(folder)
+    more = (operator, attributes) if source == "npz" else ()
     try:
         suite = parse_apart(reading[source], place, *more, seconds=_SECONDS)
     except NotParsed as error:
         raise GrucibleError(f"{folder}: cannot be read ({error})") from None
-    left_out = Counter(suite["left_out"])
-    if not suite["cases"]:
-        [(why, count)] = left_out.most_common(1) or [("nothing", 0)]
-        raise GrucibleError(f"there is no case to import; {count} left out: {why}")
     with show_progress("answering", len(suite["cases"])) as progress:
-        made = write_suite(suite["about"], suite["cases"], out, progress.advance)
-    for why, count in left_out.most_common():
+        made = write_suite(suite, out, progress.advance)
+    for why, count in Counter(suite["left_out"]).most_common():
         say(f"left out: {count}: {why}")
     for one, _ in made:
         for case_id, why in one.unanswered.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from ..protocol.header import Reply
 
 
 def write_suite(
-    about: str, cases: Sequence[Tree], out: Path, advance: Callable[[int], None] = lambda _: None
+    suite: Tree, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> list[tuple[Imported, bool]]:
     """Write the cases as vector files, and what is expected of them, if anything, as outputs files.
 
@@ -33,8 +34,11 @@ def write_suite(
     can be written.
     """
     groups: dict[str, list[Tree]] = {}
-    for case in cases:
+    for case in suite["cases"]:
         groups.setdefault("/".join(case["id"].split("/")[:2]), []).append(case)
+    if not groups:
+        [(why, count)] = Counter(suite["left_out"]).most_common(1) or [("nothing", 0)]
+        raise GrucibleError(f"there is no case to import; {count} left out: {why}")
     if out.suffix == ".h5" and len(groups) > 1:
         raise GrucibleError(
             f"{out}: the cases are of {len(groups)} operators and themes; name a directory"
@@ -55,7 +59,7 @@ def write_suite(
                 f"{outputs}: holds outputs of an earlier import, and these cases expect none; remove it, or "
                 "name another place with -o"
             )
-    return [_write(about, some, *places[one], advance) for one, some in groups.items()]
+    return [_write(suite["about"], some, *places[one], advance) for one, some in groups.items()]
 
 
 def _write(
