@@ -19,6 +19,9 @@ from ..cases.process import count_cpus
 if TYPE_CHECKING:
     from .files import MadeFile, Plan
 
+MOST_SHOWN = 20
+"""Maximum cases of a file that are named; all of a large spec would fill the terminal."""
+
 
 @click.command("gen")
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
@@ -85,7 +88,7 @@ def gen_command(
     _report_undrawn(files, plans)
     for name, listed in lists.items():
         if listed:
-            sound = sorted((f for f in files if f.sound), key=lambda file: file.relative)
+            sound = sorted((f for f in files if not f.damage), key=lambda file: file.relative)
             lines = [f"{getattr(file, name)}  {file.relative}\n" for file in sound]
             write_whole(listed, "".join(lines), mark=mark, force=force)
     if verify and equal < len(files):
@@ -113,12 +116,9 @@ def _make_or_find(
     from .files import find_made, make_files
 
     found = {file.relative: file for plan in plans if (file := find_made(plan))}
-    if remake:
-        found = {
-            name: file
-            for name, file in found.items()
-            if not (file.damage or (whole and file.difference()))
-        }
+    for name, file in [*found.items()] if remake else []:
+        if file.damage or (whole and file.difference()):
+            del found[name]
     missing = [plan for plan in plans if plan.relative not in found]
     made: list[MadeFile] = []
     try:
@@ -135,25 +135,24 @@ def _make_or_find(
         complete = len(found) + len(made)
         say(f"interrupted; {complete} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(interruption_status()) from None
-    count = sum(file.made for file in made)
+    count, cases = sum(file.made for file in made), sum(file.cases for file in made)
     say(
-        f"made {count} file{'s' * (count != 1)} with {sum(file.cases for file in made)} "
-        f"cases in {out}; {len(found)} {'was' if len(found) == 1 else 'were'} up to date"
+        f"made {count} file{'s' * (count != 1)} with {cases} cases in {out}; "
+        f"{len(found)} {'was' if len(found) == 1 else 'were'} up to date"
     )
     return [*found.values(), *made]
 
 
 def _report_undrawn(files: Sequence[MadeFile], plans: Sequence[Plan]) -> None:
     """Report cases that could not be drawn, and what to do. Raises GrucibleError if there are any."""
-    from .drawing import undrawn_lines
-
     plan_of = {plan.relative: plan for plan in plans}
     for file in files:
-        plan = plan_of[file.relative]
-        for line in undrawn_lines(file.undrawn):
-            say(line, err=True)
-        if file.undrawn and not file.made and plan.path.exists():
-            say(f"{plan.path}: stays as it was", err=True)
+        for one in file.undrawn[:MOST_SHOWN]:
+            say(f"{one.case.id}: {one.why}", err=True)
+        if (more := len(file.undrawn) - MOST_SHOWN) > 0:
+            say(f"and {more} more", err=True)
+        if file.undrawn and not file.made and plan_of[file.relative].path.exists():
+            say(f"{plan_of[file.relative].path}: stays as it was", err=True)
     if count := sum(len(file.undrawn) for file in files):
         left = sum(file.cases for file in files)
         each = "the other was" if left == 1 else f"the {left} others were"

@@ -122,9 +122,7 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
         for array in (x, h0, *biases):
             array[...] = np.copysign(np.zeros_like(array), array)
     else:
-        down = (
-            dtype.least_exponent + dtype.precision - 2
-        )  # the largest subnormal is below 2^(down+1)
+        down = dtype.least_exponent + dtype.precision - 2  # subnormal numbers are below 2^(down+1)
         for array in (x, h0, *biases):
             array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
 
@@ -133,8 +131,6 @@ ATTEMPTS = 24
 """Maximum draws of a case; one that cannot be kept is drawn again."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
 """Maximum bytes and cases that are answered together, but for one case that is larger."""
-MOST_SHOWN = 20
-"""Maximum cases that are named; all of a large spec would fill the terminal."""
 ORDINARY = (
     "tier nonportable is of cases that hang on NaN, infinity, overflow, subnormal numbers or the sign of a "
     "zero, and it does not; leave the tier out"
@@ -196,14 +192,9 @@ def key_of(
 
 def check_sizes(cases: Sequence[CaseSpec]) -> None:
     """Raise GrucibleError for a case that is too large to be answered."""
-    seen = set()
-    for case in cases:
-        sizes = (case.operator, *case.sizes.items())
-        if sizes not in seen and (
-            why := too_large(OPERATORS[case.operator], case.attributes, case.sizes)
-        ):
+    for case in {(one.operator, *one.sizes.items()): one for one in reversed(cases)}.values():
+        if why := too_large(OPERATORS[case.operator], case.attributes, case.sizes):
             raise GrucibleError(f"{case.id}: {why}")
-        seen.add(sizes)
 
 
 def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:
@@ -261,10 +252,3 @@ def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
 def stacked(rows: Sequence[Mapping[str, Array]]) -> Arrays:
     """Stack the arrays of several cases, by name, along a new first axis."""
     return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-
-
-def undrawn_lines(undrawn: Sequence[Undrawn]) -> Iterator[str]:
-    """Name the first of the `undrawn` with their reasons, and count the others."""
-    yield from (f"{one.case.id}: {one.why}" for one in undrawn[:MOST_SHOWN])
-    if len(undrawn) > MOST_SHOWN:
-        yield f"and {len(undrawn) - MOST_SHOWN} more"

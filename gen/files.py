@@ -75,33 +75,29 @@ def _start_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()  # however it ends: a pool's process would wait for work for ever
-    os._exit(1)
+    """End however the parent does: a pool's process would wait for work for ever."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 AHEAD_BYTES = 24 << 20
 """Maximum bytes of cases under way for each process; with tolerances they are about twice as many."""
-_Task = tuple[list[CaseSpec], int]
-"""Cases of one block, and the seed of what is drawn."""
 
 
-def _make(task: _Task) -> Chunk:
-    return make_chunk(*task)
-
-
-def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterator[Chunk]:
-    """Make the chunk of each task; yield them in order.
+def _make_ahead(
+    executor: Executor, tasks: Iterable[tuple[list[CaseSpec], int]], most: int
+) -> Iterator[Chunk]:
+    """Make the chunk of each task, which is cases of one block and a seed; yield them in order.
 
     Tasks are submitted ahead of the chunk that is waited for, as long as their tensors take at most `most`
     bytes together.
     """
     ahead: deque[tuple[Future[Chunk], int]] = deque()
     size = 0
-    for task in tasks:
-        cases, _ = task
-        ahead.append((executor.submit(_make, task), len(cases) * bytes_of(cases[0])))
+    for cases, seed in tasks:
+        future = executor.submit(make_chunk, cases, seed)
+        ahead.append((future, len(cases) * bytes_of(cases[0])))
         size += ahead[-1][1]
         while ahead and (ahead[0][0].done() or (size > most and len(ahead) > 1)):
             future, less = ahead.popleft()
@@ -152,11 +148,6 @@ class MadeFile:
     made: bool = False
     damage: str = ""
     undrawn: Sequence[Undrawn] = ()
-
-    @property
-    def sound(self) -> bool:
-        """Whether it is what was asked for, and all of it."""
-        return not self.damage and not self.undrawn
 
     def difference(self) -> str:
         """Describe how it differs from what is published of it; "" where it does not."""

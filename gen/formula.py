@@ -18,8 +18,10 @@ from ..cases.operators.signature import USUAL, Attribute, Notation, Tensor
 from ..cases.question import Question
 from .gru import GATES, Step, step
 
-_NAMED = ("z", "r", "t", "state")
-"""The quantities of a step that have a name of their owner's."""
+
+def _own_names(notation: Notation) -> dict[str, str]:
+    """Name the quantities of a step that have a name of their owner's."""
+    return {name: getattr(notation, name) for name in ("z", "r", "t", "state")}
 
 
 @dataclass(frozen=True)
@@ -70,18 +72,6 @@ class Formulas:
         return Formula(text, self.notation, is_sum=True)
 
 
-def equations(
-    meant: Semantics, bias_parts: Collection[str], index: int, notation: Notation = USUAL
-) -> Iterator[str]:
-    """Write the equations of direction number `index`.
-
-    The bias has the parts `bias_parts` (see cases.operators.signature), none where there is no bias.
-    """
-    names = {name: getattr(notation, name) for name in _NAMED}
-    for name, text in _texts(meant, bias_parts, index, notation, names):
-        yield f"{names[name]} = {text}"
-
-
 def quantities(
     meant: Semantics, bias_parts: Collection[str], index: int, notation: Notation = USUAL
 ) -> Iterator[tuple[str, str]]:
@@ -89,7 +79,7 @@ def quantities(
 
     They come in an order in which they can be computed; those that their owner names come as an equation.
     """
-    own = {name: getattr(notation, name) for name in _NAMED}
+    own = _own_names(notation)
     names = {name: own.get(name, name) for name in Step._fields}
     for name, text in _texts(meant, bias_parts, index, notation, names):
         yield name, f"{own[name]} = {text}" if name in own else text
@@ -164,7 +154,7 @@ def _text(value: Any) -> str:
 def equation_lines(question: Question) -> Iterator[str]:
     """Write the equations that a question asks for, direction by direction."""
     s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
-    given = [t for t in operator.inputs if t.name in question.inputs]
+    own, given = operator.notation, [t for t in operator.inputs if t.name in question.inputs]
     parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
     for index, direction in enumerate(s.directions):
         if s.directions != ("forward",):
@@ -172,8 +162,9 @@ def equation_lines(question: Question) -> Iterator[str]:
         if index and (s.f[index], s.g[index]) == (s.f[0], s.g[0]):
             yield "the same, with weights of its own"
             continue
-        yield from equations(s, parts["b"], index, operator.notation)
-    own = operator.notation
+        names = _own_names(own)
+        for name, text in _texts(s, parts["b"], index, own, names):
+            yield f"{names[name]} = {text}"
     biases = [part if own is USUAL else own.part(part) for part in parts["b"]]
     last = f"biases {', '.join(biases)}" if biases else "there is no bias"
     yield f"gates are stacked {', '.join(own.gate.get(g, g) for g in parts['w'])}; {last}"

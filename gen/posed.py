@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from .. import __version__
-from ..cases.dtypes import Array, Arrays
+from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import STORED, Asks, touched_by
@@ -63,10 +64,10 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
 def answered_block(question: Question, *, nonportable: bool = False) -> Block:
     """Answer a question as a block of one, to be judged by. Raises as `answer` does."""
-    key = _key(question, nonportable=nonportable)
-    block, unanswered = _answer(key, [question])
+    key, inputs = _key(question, nonportable=nonportable), stacked([question.inputs])
+    block, reasons = answer_stacked(key, [question.id], [question.given], inputs)
     if block is None:
-        raise GrucibleError(f"{question.id or 'the question'}: {unanswered[question.id]}")
+        raise GrucibleError(f"{question.id or 'the question'}: {reasons[0]}")
     return block
 
 
@@ -101,15 +102,27 @@ def write_answered(
     ) as writer:
         for key in sorted(blocks, key=lambda key: key.path):
             members = sorted(blocks[key], key=lambda one: one.id)
+            attributes = members[0].read().attributes
+            most = chunk_size(case_bytes(OPERATORS[key.operator], attributes, dict(key.sizes)))
             found = []
-            for block in _answer_all(key, members, unanswered, advance):
-                size += block.nbytes
+            for start in range(0, len(members), most):
+                questions = [one.read() for one in members[start : start + most]]
+                ids, inputs = (
+                    [one.id for one in questions],
+                    stacked([one.inputs for one in questions]),
+                )
+                block, reasons = answer_stacked(key, ids, [one.given for one in questions], inputs)
+                unanswered |= {ids[row]: why for row, why in reasons.items()}
+                if block is not None:
+                    _check_nonportable(block)
+                    size += block.nbytes
+                    found.append(block)
                 if size > MOST_BYTES:
                     raise GrucibleError(
                         f"{path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
                         "each to a file of its own"
                     )
-                found.append(block)
+                advance(len(questions))
             if found:
                 writer.write_block(key, found)
             del found  # before the next are made, and before the file is put together
@@ -119,31 +132,13 @@ def write_answered(
     return Imported(path, len(posed) - len(unanswered), writer.content_sha256, unanswered)
 
 
-def _answer_all(
-    key: BlockKey,
-    members: Sequence[Posed],
-    unanswered: dict[str, str],
-    advance: Callable[[int], None],
-) -> Iterator[Block]:
-    """Answer the questions of a block, chunk by chunk; the reasons of those without go to `unanswered`.
-
-    Raises GrucibleError for a case that decides, although whoever poses it calls it nonportable.
-    """
-    operator = OPERATORS[key.operator]
-    first = members[0].read()
-    size = chunk_size(case_bytes(operator, first.attributes, dict(key.sizes)))
-    for start in range(0, len(members), size):
-        questions = [one.read() for one in members[start : start + size]]
-        block, refused = _answer(key, questions)
-        unanswered |= refused
-        if block is not None:
-            if key.tier == NONPORTABLE and not (holds := find_nonportable(block)).all():
-                raise GrucibleError(
-                    f"{block.ids[int(np.argmin(holds))]}: {NOTHING_NONPORTABLE}; export it from vectors in "
-                    "which it is required"
-                )
-            yield block
-        advance(len(questions))
+def _check_nonportable(block: Block) -> None:
+    """Raise GrucibleError for a case that decides, although whoever poses it calls it nonportable."""
+    if block.tier == NONPORTABLE and not (holds := find_nonportable(block)).all():
+        raise GrucibleError(
+            f"{block.ids[int(np.argmin(holds))]}: {NOTHING_NONPORTABLE}; export it from vectors in "
+            "which it is required"
+        )
 
 
 def _key(question: Question, *, nonportable: bool) -> BlockKey:
@@ -201,17 +196,8 @@ def _type(question: Question, variable: str) -> str:
     allowed = operator.types[variable]
     if allowed == operator.dtypes():
         return question.dtype
-    for tensor in operator.inputs:
-        if tensor.type == variable and tensor.name in question.inputs:
-            return str(question.inputs[tensor.name].dtype.name)
-    return next(iter(allowed))
-
-
-def _answer(key: BlockKey, questions: Sequence[Question]) -> tuple[Block | None, dict[str, str]]:
-    """Answer questions that share a block; say by id why some have no answer."""
-    ids, given = [one.id for one in questions], [one.given for one in questions]
-    block, reasons = answer_stacked(key, ids, given, stacked([one.inputs for one in questions]))
-    return block, {ids[row]: why for row, why in reasons.items()}
+    given = (t.name for t in operator.inputs if t.type == variable and t.name in question.inputs)
+    return next((str(question.inputs[name].dtype.name) for name in given), next(iter(allowed)))
 
 
 # stored answers, evaluated anew: the only proof that they are right
@@ -235,12 +221,23 @@ def differing(block: Block) -> dict[int, str]:
     for reading, exact in anew.answers.items():
         stored = block.answers[reading].rows(kept)
         under = f" (reading {' and '.join(reading)})" if reading else ""
-        differences = [*_outputs(stored.outputs, exact.outputs, under)]
-        for name, limits in exact.tolerances.items():
-            if name in stored.tolerances:
-                differences += _tolerances(name, stored.tolerances[name], limits)
-        for row, why in differences:
-            found.setdefault(int(kept[row]), why)
+        for name, right in exact.outputs.items():
+            values = stored.outputs[name]
+            with np.errstate(invalid="ignore"):
+                off = difference(values.astype(np.float64), right.astype(np.float64)) > 0
+            for row, at in _first(off):
+                why = f"stored {name}{[*at[1:]]} is {values[at]}; the exact value is {right[at]}{under}"
+                found.setdefault(int(kept[row]), why)
+        classes = [name for name in exact.tolerances if name in stored.tolerances]
+        for name, output in product(classes, exact.outputs):
+            got, right = (
+                one.tolerances[name][output].astype(np.float64) for one in (stored, exact)
+            )
+            with np.errstate(invalid="ignore"):
+                off = ~((got == right) | (np.abs(got - right) <= NEAR * right))
+            for row, at in _first(off):
+                why = f"the stored {name} tolerance of {output}{[*at[1:]]} is {got[at]:.3g}"
+                found.setdefault(int(kept[row]), f"{why}; derived is {right[at]:.3g}")
     return found
 
 
@@ -259,30 +256,8 @@ def _misplaced(block: Block) -> dict[int, str]:
     return found
 
 
-def _outputs(stored: Arrays, exact: Arrays, under: str) -> Iterator[tuple[int, str]]:
-    for name, right in exact.items():
-        with np.errstate(invalid="ignore"):
-            off = difference(stored[name].astype(np.float64), right.astype(np.float64)) > 0
-        for row, at in _first(off):
-            got, value = stored[name][(row, *at)], right[(row, *at)]
-            yield row, f"stored {name}{list(at)} is {got}; the exact value is {value}{under}"
-
-
-def _tolerances(name: str, stored: Arrays, derived: Arrays) -> Iterator[tuple[int, str]]:
-    for output in derived:
-        got, right = (arrays[output].astype(np.float64) for arrays in (stored, derived))
-        with np.errstate(invalid="ignore"):
-            off = ~((got == right) | (np.abs(got - right) <= NEAR * right))
-        for row, at in _first(off):
-            yield (
-                row,
-                f"the stored {name} tolerance of {output}{list(at)} is {got[(row, *at)]:.3g}; derived is "
-                f"{right[(row, *at)]:.3g}",
-            )
-
-
 def _first(off: Array) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Find the first element of each row that is off."""
-    for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)):
+    """Find the first element of each row that is off, with its place in all."""
+    for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)).tolist():
         at = np.unravel_index(int(np.argmax(off[row])), off.shape[1:])
-        yield int(row), tuple(int(i) for i in at)
+        yield row, (row, *map(int, at))

@@ -40,8 +40,8 @@ class ArithmeticClass:
 
     name: str
     about: str
-    unit: float
-    tiny: float
+    unit: float = F32
+    tiny: float = TINY_F32
     elementwise: float = 0.0
     stored: float = 0.0
     state: float = 0.0
@@ -54,55 +54,34 @@ class ArithmeticClass:
 
 FLOAT64 = ArithmeticClass("float64", "every operation rounds to float64", F64, TINY_F64)
 FLOAT32 = ArithmeticClass(
-    "float32",
-    "every operation rounds to float32; a float16 or bfloat16 output is rounded once",
-    F32,
-    TINY_F32,
+    "float32", "every operation rounds to float32; a float16 or bfloat16 output is rounded once"
 )
 FLOAT16_STATE = ArithmeticClass(
-    "float16-state",
-    "float32 inside a step, the state rounded to float16 at every step",
-    F32,
-    TINY_F32,
-    state=F16,
-    state_tiny=TINY_F16,
-)
+    "float16-state", "float32 inside a step, the state rounded to float16 at every step",
+    state=F16, state_tiny=TINY_F16,
+)  # fmt: skip
 BFLOAT16_STATE = ArithmeticClass(
-    "bfloat16-state",
-    "float32 inside a step, the state rounded to bfloat16 at every step",
-    F32,
-    TINY_F32,
-    state=BF16,
-    state_tiny=TINY_F32,
-)
+    "bfloat16-state", "float32 inside a step, the state rounded to bfloat16 at every step",
+    state=BF16, state_tiny=TINY_F32,
+)  # fmt: skip
 FLOAT16_GEMM = ArithmeticClass(
-    "float16-gemm", "float32 accumulation, every intermediate stored in float16", F32, TINY_F16,
-    elementwise=F16, stored=F16, state=F16, state_tiny=TINY_F16,
+    "float16-gemm", "float32 accumulation, every intermediate stored in float16",
+    tiny=TINY_F16, elementwise=F16, stored=F16, state=F16, state_tiny=TINY_F16,
 )  # fmt: skip
 BFLOAT16_GEMM = ArithmeticClass(
-    "bfloat16-gemm", "float32 accumulation, every intermediate stored in bfloat16", F32, TINY_F32,
+    "bfloat16-gemm", "float32 accumulation, every intermediate stored in bfloat16",
     elementwise=BF16, stored=BF16, state=BF16, state_tiny=TINY_F32,
 )  # fmt: skip
 FLOAT16 = ArithmeticClass(
-    "float16",
-    "every operation rounds to float16",
-    F16,
-    TINY_F16,
-    state=F16,
-    state_tiny=TINY_F16,
-    sigmoid=(6.0, 2.0),
-    tanh=(4.0, 0.0),
-)
+    "float16", "every operation rounds to float16",
+    F16, TINY_F16, state=F16, state_tiny=TINY_F16, sigmoid=(6.0, 2.0), tanh=(4.0, 0.0),
+)  # fmt: skip
 TF32_PRODUCTS = ArithmeticClass(
-    "tf32",
-    "the operands of products cut to TF32 (10 bits), float32 otherwise",
-    F32,
-    TINY_F32,
-    operands=2 * TF32,
-    operand_tiny=TINY_F32,
-)
+    "tf32", "the operands of products cut to TF32 (10 bits), float32 otherwise",
+    operands=2 * TF32, operand_tiny=TINY_F32,
+)  # fmt: skip
 BFLOAT16_OPERANDS = ArithmeticClass(
-    "bfloat16-operands", "the operands of products cut to bfloat16, float32 otherwise", F32, TINY_F32,
+    "bfloat16-operands", "the operands of products cut to bfloat16, float32 otherwise",
     operands=2 * BF16, operand_tiny=TINY_F32,
 )  # fmt: skip
 

@@ -36,11 +36,7 @@ def objections(
     """
     found: dict[int, str] = {}
     for reading, bounds in under.items():
-        for row, why in (
-            *_straddling(bounds, dtype),
-            *_unsharp(bounds, roles, dtype),
-            *_vacuous_bounds(bounds, roles, dtype),
-        ):
+        for row, why in (*_straddling(bounds, dtype), *_unsharp(bounds, roles, dtype)):
             found.setdefault(row, why + _under(reading))
     return found
 
@@ -57,9 +53,10 @@ def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, 
         nothing, elements = vacuous(answer, limits)
         boundless = infinite(answer, limits)
         for row in np.flatnonzero((boundless > 0) | (nothing > MOST_VACUOUS * elements)).tolist():
-            why = _admits_more(dtype, nothing[row], elements[row])
-            if boundless[row]:
-                why = f"{name} arithmetic has no bound; take fewer steps, smaller sizes or a smaller draw"
+            share = 100 * nothing[row] / elements[row]
+            why = f"admits more than the value for {share:.0f} % of the elements"
+            why = "has no bound" if boundless[row] else why
+            why = f"{name} arithmetic {why}; take fewer steps, smaller sizes or a smaller draw"
             found.setdefault(row, why + _under(reading))
     return found
 
@@ -91,17 +88,19 @@ def infinite(answer: Answer, limits: Mapping[str, Array]) -> Array:
 
 
 def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
-    for row in np.flatnonzero(bounds.straddles[:, _place(dtype, REQUIRED[dtype])]).tolist():
-        yield (
-            row,
-            f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its "
-            "activation breaks; take smaller sizes or other parameters",
-        )
+    why = (
+        f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its activation "
+        "breaks; take smaller sizes or other parameters"
+    )
+    at = _place(dtype, REQUIRED[dtype])
+    yield from ((row, why) for row in np.flatnonzero(bounds.straddles[:, at]).tolist())
 
 
 def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterator[tuple[int, str]]:
     for role in (role for role in ("y", "ho") if role in roles):
-        values, computed, limit = _flat(bounds, role, _place(dtype, "float32"))
+        values, errors = bounds.of(role)
+        limit = errors[..., _place(dtype, "float32")].reshape(len(values), -1)
+        values, computed = np.abs(values).reshape(limit.shape), limit > 0
         with np.errstate(invalid="ignore"):
             sharp = computed & (limit < GATE * np.maximum(values, GATE_FLOOR))
         count = computed.sum(axis=1)
@@ -115,42 +114,12 @@ def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterato
             )
 
 
-def _vacuous_bounds(
-    bounds: ErrorBounds, roles: Collection[str], dtype: str
-) -> Iterator[tuple[int, str]]:
-    """Find rows whose tolerances will say nothing: these are no smaller than the bounds.
-
-    Such rows need no exact answer to be refused.
-    """
-    nothing, elements = (np.zeros(len(bounds.y), int) for _ in range(2))
-    for role in roles:
-        values, computed, limit = _flat(bounds, role, _place(dtype, REQUIRED[dtype]))
-        nothing += (computed & ~(limit < values)).sum(axis=1)
-        elements += computed.sum(axis=1)
-    for row in np.flatnonzero(nothing > MOST_VACUOUS * elements).tolist():
-        yield row, _admits_more(dtype, nothing[row], elements[row])
-
-
-def _flat(bounds: ErrorBounds, role: str, place: int) -> tuple[Array, Array, Array]:
-    """(n, elements) each: absolute values, which of them are computed, bounds in the class at `place`."""
-    values, errors = bounds.of(role)
-    limit = errors[..., place].reshape(len(values), -1)
-    return np.abs(values).reshape(limit.shape), limit > 0, limit
-
-
 def _place(dtype: str, name: str) -> int:
     return [one.name for one in CLASSES[dtype]].index(name)
 
 
 def _under(reading: ReadingNames) -> str:
     return f", under {' and '.join(reading)}" if reading else ""
-
-
-def _admits_more(dtype: str, nothing: int, elements: int) -> str:
-    return (
-        f"{REQUIRED[dtype]} arithmetic admits more than the value for {100 * nothing / elements:.0f} % of "
-        "the elements; take fewer steps, smaller sizes or a smaller draw"
-    )
 
 
 def _computed(answer: Answer, name: str) -> Array:
