@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ...cases.errors import GrucibleError, needing
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
 from ..diagnosis.failing import FailingBlock
+from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
 from ..judging.criterion import Differences
 from ..judging.grade import Growth, step_errors
@@ -41,16 +42,11 @@ MOST_TRACED = 48
 """Maximum cases with their trace; each takes some hundredths of a second."""
 MOST_STEPS = 64
 """Maximum steps of a traced case, over all rows and directions."""
-TOGETHER = 16
-"""Cases that are compressed together, and read together when one of them is opened."""
-VERDICTS = {
-    "passed": "passed",
-    "failed": "failed",
-    "error": "errors",
-    "missing": "missing",
-    "unsupported": "unsupported",
-}
+VERDICTS = {verdict: verdict for verdict in ("passed", "failed", "error", "missing", "unsupported")}
+VERDICTS["error"] = "errors"
 """The verdicts of cases, and the word for a count of them."""
+_COLUMNS = ("id", "operator", "dtype", "tier", "traits")
+_SCRIPTS = ("charts", "cases", "page")
 
 
 def check_installed() -> None:
@@ -70,33 +66,31 @@ def html_page(reports: Sequence[Report]) -> str:
     cases: dict[str, CaseResult] = {}
     for one in (result for report in reports for result in report.results):
         cases.setdefault(one.id, one)
-    found = [details(report, MOST_BYTES // len(reports)) for report in reports]
-    columns = {
-        "id": list(cases),
-        **{
-            name: [getattr(case, name) for case in cases.values()]
-            for name in ("operator", "dtype", "tier", "traits")
-        },
-    }
-    runtimes = [
-        _runtime(report, list(cases), number, one.places)
-        for number, (report, one) in enumerate(zip(reports, found, strict=True))
+    columns = {name: [getattr(case, name) for case in cases.values()] for name in _COLUMNS}
+    runtimes = [_runtime(report, list(cases), number) for number, report in enumerate(reports)]
+    places = {case_id: place for place, case_id in enumerate(cases)}
+    values = [
+        (number, places[case_id], packed)
+        for number, report in enumerate(reports)
+        for case_id, packed in pack_cases(report, MOST_BYTES // len(reports)).items()
     ]
-    scripts = [(HERE / name).read_text("utf-8") for name in ("charts.js", "cases.js", "page.js")]
-    script = "\n".join(scripts)
+    script = "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
     templates = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
         finalize=lambda value: escape(value) if type(value) is str else value,
     )  # fmt: skip
+    templates.globals.update(
+        headline=headline, how_far_off=how_far_off, notes=notes, report_lines=report_lines,
+        sentence=sentence, verdicts=VERDICTS,
+    )  # fmt: skip
     return templates.get_template("page.html.j2").render(
         runtimes=[_summary(report) for report in reports],
-        verdicts=VERDICTS,
         style=(HERE / "page.css").read_text("utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         data=pack({"cases": columns, "runtimes": runtimes}),
-        chunks=[(n, m, chunk) for n, one in enumerate(found) for m, chunk in enumerate(one.chunks)],
+        values=values,
     )
 
 
@@ -123,77 +117,37 @@ def short_ratio(number: float) -> float | str:
 
 
 def _explanations(report: Report) -> dict[str, int]:
-    """Return the sentences that explain failures with their numbers: those of the findings first."""
-    found = (*report.diagnosis.findings, *report.diagnosis.by_case.values())
-    return {text: number for number, text in enumerate(dict.fromkeys(map(sentence, found)))}
+    """Return the sentences that explain cases with their numbers: those of the findings first."""
+    used = dict.fromkeys(map(sentence, report.diagnosis.by_case.values()))
+    first = [text for text in map(sentence, report.diagnosis.findings) if text in used]
+    return {text: number for number, text in enumerate(dict.fromkeys([*first, *used]))}
 
 
 def _summary(report: Report) -> dict[str, Any]:
     """Return what the page shows of a runtime before anything is clicked."""
     wrong = [result for result in report.results if result.wrong]
     first = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
-    numbers, by_case = _explanations(report), report.diagnosis.by_case
-    used = {sentence(finding) for finding in by_case.values()}
-    arithmetic = {dtype: rest for dtype, *rest in arithmetic_rows(report)}
-    rows = list(table_rows(report))[1:]
     return {
         "report": report,
         "name": f"{report.runtime} {report.runtime_version}".strip(),
-        "state": {"does not conform": "bad", "incomplete": "unsure"}.get(report.verdict, "good"),
-        "headline": headline(report).removeprefix(f"{report.verdict}: "),
-        "counts": [(key, word, report.counts[key]) for key, word in VERDICTS.items()],
-        "findings": [
-            {
-                "explains": one.explains,
-                "sentence": sentence(one),
-                "notes": list(notes(one)),
-                "links": [link for link in one.links if link.startswith("https://")],
-                "number": numbers[sentence(one)] if sentence(one) in used else None,
-            }
-            for one in report.diagnosis.findings
-        ],
-        "rows": [
-            (name, [int(count) for count in counts], note, arithmetic.get(name, ("", "", "")))
-            for name, *counts, note in rows
-        ],
+        "explanations": _explanations(report),
+        "rows": [*table_rows(report)][1:],
+        "arithmetic": {dtype: rest for dtype, *rest in arithmetic_rows(report)},
         "totals": [report.counts[verdict] for verdict in VERDICTS],
-        "failures": [
-            (one.id, one.verdict, how_far_off(one), sentence(by_case[one.id]) if one.id in by_case else "")
-            for one in first[:MOST_FAILURES]
-        ],
         "wrong": len(wrong),
-        "text": list(report_lines(report)),
-    }  # fmt: skip
+        "failures": first[:MOST_FAILURES],
+    }
 
 
-def _runtime(
-    report: Report, ids: Sequence[str], number: int, places: dict[str, tuple[int, int]]
-) -> dict[str, Any]:
+def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
     """Return what was found for one runtime: of the whole, and in columns of each case.
 
-    A ratio is -1 where it is infinite, null where nothing was compared; a verdict is its first letter, `-`
-    that of a case that the runtime was not asked. `places` are those of `details`.
+    A ratio is -1 where it is infinite, null where nothing was compared. A verdict is its first letter, or `-`
+    for a case that the runtime was not asked.
     """
-    numbers, results = _explanations(report), {result.id: result for result in report.results}
-    rows = []
-    for case_id in ids:
-        result, finding = results.get(case_id), report.diagnosis.by_case.get(case_id)
-        ratio = None
-        if result and result.verdict in ("passed", "failed"):
-            ratio = short_ratio(result.worst_ratio)
-        rows.append(
-            {
-                "verdicts": result.verdict[0] if result else "-",
-                "ratio": -1 if isinstance(ratio, str) else ratio,
-                "where": result.where if result else "",
-                "message": result.message if result else "",
-                "explained": numbers[sentence(finding)] if finding else -1,
-                "expected": result.expected.reason
-                if result and result.wrong and result.expected
-                else None,
-            }
-        )
-    order = {case_id: place for place, case_id in enumerate(ids)}
+    results = {result.id: result for result in report.results}
+    found = [results.get(case_id) for case_id in ids]
+    numbers, by_case = _explanations(report), report.diagnosis.by_case
     return {
         "name": f"{report.runtime} {report.runtime_version}".strip(),
         "vectors": "" if report.vectors == CORE else report.vectors,
@@ -203,9 +157,19 @@ def _runtime(
         "outputs": report.outputs,
         "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
         "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},
-        "details": [[order[case_id], *place] for case_id, place in places.items()],
-        **{name: [row[name] for row in rows] for name in (rows[0] if rows else ())},
-    }
+        "verdicts": [one.verdict[0] if one else "-" for one in found],
+        "ratio": [_ratio(one) for one in found],
+        "where": [one.where if one else "" for one in found],
+        "message": [one.message if one else "" for one in found],
+        "explained": [numbers[sentence(by_case[one])] if one in by_case else -1 for one in ids],
+        "expected": [one.expected.reason if one and one.wrong and one.expected else None for one in found],
+    }  # fmt: skip
+
+
+def _ratio(one: CaseResult | None) -> float | str | None:
+    if one is None or one.verdict not in ("passed", "failed"):
+        return None
+    return short_ratio(one.worst_ratio) if math.isfinite(one.worst_ratio) else -1
 
 
 def _growth(growth: Growth) -> dict[str, Any]:
@@ -224,43 +188,32 @@ def _growth(growth: Growth) -> dict[str, Any]:
     }
 
 
-class Details(NamedTuple):
-    """The values of failing cases: `chunks` are packed lists of cases.
+def pack_cases(report: Report, most: int = MOST_BYTES) -> dict[str, str]:
+    """Return by id the packed values of failing cases in `most` bytes.
 
-    `places` has, by id, the number of the chunk and the place in it.
+    Each explanation has its turn, the plainest case of it first.
     """
-
-    chunks: list[str]
-    places: dict[str, tuple[int, int]]
-
-
-def details(report: Report, most: int = MOST_BYTES) -> Details:
-    """Return the values of failing cases in `most` bytes: of each explanation in turn, the plainest first."""
     kept = {
         case_id: (part, row)
         for part in report.failing
         for row, case_id in enumerate(part.block.ids)
     }
-    placed: Counter[str] = Counter()
+    turns: Counter[Finding | None] = Counter()
     order = []
     for place, result in enumerate(plainest([r for r in report.results if r.id in kept])):
         if result.decides and result.verdict == "failed":
             finding = report.diagnosis.by_case.get(result.id)
-            why = sentence(finding) if finding else ""
-            placed[why] += 1
-            order.append((bool(result.expected), placed[why], place, result.id))
-    ids = [case_id for *_, case_id in sorted(order)]
-    found = Details([], {})
-    for start in range(0, len(ids), TOGETHER):
-        some = ids[start : start + TOGETHER]
-        parts = [part.rows(np.array([row])) for part, row in (kept[one] for one in some)]
-        name = report.runtime if start < MOST_TRACED else ""
-        chunk = pack([_case(part, name) for part in parts])
-        most -= len(chunk)
+            turns[finding] += 1
+            order.append((bool(result.expected), turns[finding], place, result.id))
+    found: dict[str, str] = {}
+    for *_, case_id in sorted(order):
+        part, row = kept[case_id]
+        name = report.runtime if len(found) < MOST_TRACED else ""
+        packed = pack(_case(part.rows(np.array([row])), name))
+        most -= len(packed)
         if most < 0:
             break
-        found.places.update({one: (len(found.chunks), place) for place, one in enumerate(some)})
-        found.chunks.append(chunk)
+        found[case_id] = packed
     return found
 
 
@@ -275,10 +228,9 @@ def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
     operator = OPERATORS[block.operator]
     attributes = operator.with_defaults(block.given[0])
     axes = {tensor.name: tensor.form(attributes).axes for tensor in operator.outputs}
-    lengths = operator.tensor("lengths")
-    steps = step_errors(
-        block, one.observed, one.criterion, block.inputs.get(lengths.name) if lengths else None
-    )
+    tensor = operator.tensor("lengths")
+    lengths = block.inputs.get(tensor.name) if tensor else None
+    steps = step_errors(block, one.observed, one.criterion, lengths)
     return {
         "asked": [line.removeprefix("  ") for line in lines[:2]] + lines[2:inputs],
         "inputs": [line.removeprefix("  ") for line in lines[inputs + 1 :]],
@@ -304,10 +256,10 @@ def _elements(expected: Array, observed: Array, admitted: Array, off: Array) -> 
         at = np.sort(np.argsort(-off.ravel(), kind="stable")[:MOST_ELEMENTS])
         columns = [column[at] for column in columns]
         found["at"] = at.tolist()
-    for name, column in zip(("expected", "observed"), columns, strict=False):
+    short = [[short_ratio(float(number)) for number in column] for column in columns[2:]]
+    names = ("expected", "observed", "admitted", "ratio")
+    for name, column in zip(names, [*columns[:2], *short], strict=True):
         found[name] = " ".join(map(str, column))  # the fewest digits that tell a number from others
-    for name, column in zip(("admitted", "ratio"), columns[2:], strict=True):
-        found[name] = " ".join(str(short_ratio(float(number))) for number in column)
     return found
 
 

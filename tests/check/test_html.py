@@ -17,7 +17,7 @@ from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.grade import step_errors
 from grucible.check.reports import html as html_module
 from grucible.check.reports.findings import how_far_off
-from grucible.check.reports.html import MOST_FAILURES, details, html_page, short_ratio
+from grucible.check.reports.html import MOST_FAILURES, html_page, pack_cases, short_ratio
 from grucible.check.reports.show import find_case
 from grucible.check.reports.terminal import headline
 
@@ -133,9 +133,7 @@ def test_a_failing_case_has_every_element() -> None:
     """Against the arrays of the vectors, and the ratio worked out here."""
     report = wrong_report()
     page = html_page([report])
-    [runtime] = held(page)["runtimes"]
-    [(_, chunk, at)] = [one for one in runtime["details"] if ids(page)[one[0]] == CLIPPED]
-    told = held(page, f"chunk-0-{chunk}")[at]
+    told = held(page, f"case-0-{ids(page).index(CLIPPED)}")
     case = find_case(None, CLIPPED)[0].case(0)
     [part] = [part for part in report.failing if CLIPPED in part.block.ids]
     observed = part.observed["Y"][part.block.ids.index(CLIPPED)]
@@ -157,10 +155,9 @@ def test_a_failing_case_has_every_element() -> None:
 
 def test_the_plainest_failing_cases_have_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html_module, "MOST_TRACED", 2)
-    monkeypatch.setattr(html_module, "TOGETHER", 1)
     report = wrong_report()
-    found, page = details(report), html_page([report])
-    sections = [held(page, f"chunk-0-{n}")[at]["trace"] for n, at in found.places.values()]
+    page = html_page([report])
+    sections = [held(page, f"case-0-{ids(page).index(one)}")["trace"] for one in pack_cases(report)]
     assert [bool(one) for one in sections] == [True] * 2 + [False] * (len(sections) - 2)
     assert any(line.startswith("leaves the exact states first at ") for line in sections[0])
 

@@ -114,11 +114,10 @@ const unpacked = new Map();
 
 /** What is kept of a failing case, or null: that of a case is read when it is opened. */
 async function detail(runtime, i) {
-  runtime.placed ||= new Map(runtime.details.map(([place, chunk, at]) => [place, [chunk, at]]));
-  if (!runtime.placed.has(i)) return null;
-  const [chunk, at] = runtime.placed.get(i), name = `chunk-${runtime.number}-${chunk}`;
+  const name = `case-${runtime.number}-${i}`;
+  if (!el(name)) return null;
   if (!unpacked.has(name)) unpacked.set(name, unpack(name));
-  return (await unpacked.get(name))[at];
+  return unpacked.get(name);
 }
 
 /** A word of a command line, as a shell takes it. */
