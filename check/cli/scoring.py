@@ -14,7 +14,7 @@ from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
 from ..comparing import compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
-from ..reports.suites import Suite, audit, audit_lines, score_json, score_lines
+from ..reports.suites import audit, audit_lines, score_json, score_lines
 from ..score import score
 from . import options
 
@@ -105,7 +105,7 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
     """
     if out:
         check_replaceable(out, _PAGE)
-    found = [audit(_suite(text)) for text in suites]
+    found = [audit(*_suite(text)) for text in suites]
     command = format_command("audit", (Path(text).name for text in suites))
     lines = list(audit_lines(found, command))
     if out:
@@ -115,10 +115,10 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
         say(line)
 
 
-def _suite(text: str) -> Suite:
+def _suite(text: str) -> tuple[Path, Pair | None]:
     """Parse FILE.h5, or FILE.h5:RTOL:ATOL."""
     if Path(text).exists() or text.count(":") < 2:
-        return Suite(Path(text))
+        return Path(text), None
     name, *numbers = text.rsplit(":", 2)
     try:
         pair = Pair(*map(float, numbers))
@@ -126,4 +126,4 @@ def _suite(text: str) -> Suite:
         raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL") from None
     if not all(math.isfinite(number) and number >= 0 for number in pair):
         raise click.UsageError(f"{text}: RTOL and ATOL are not finite, or negative")
-    return Suite(Path(name), pair)
+    return Path(name), pair

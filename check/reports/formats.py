@@ -12,9 +12,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from ...cases.console import escape, escape_commands
 from ...cases.strict_json import encode_number, format_json
 from ...gen.tolerances.classes import CLASSES
-from ..diagnosis.finding import Finding
-from ..judging.case_result import CaseResult
-from ..judging.expectations import Use
+from ..judging.case_result import CaseResult, CaseVerdict
+from ..judging.expectations import Expectation, Use
 from ..judging.grade import Grade
 from ..refusals import Refusal
 from ..report import Report
@@ -25,8 +24,6 @@ from .text import as_block, as_markdown, group
 
 MOST_ANNOTATIONS = 10
 """Maximum annotations of a step that GitHub shows."""
-_PLURAL = {"error": "errors"}
-_VERDICTS = ("passed", "failed", "unsupported", "missing", "error")
 
 
 def report_json(report: Report) -> str:
@@ -37,7 +34,12 @@ def report_json(report: Report) -> str:
 def report_value(report: Report) -> dict[str, Any]:
     """Return the report as plain data."""
     deciding = [result for result in report.results if result.decides]
-    return {
+    others = [result for result in report.results if result.tier == "nonportable"]
+    expected = {
+        "expected_failures": len(report.expected_failures),
+        "unexpected_passes": len(report.unexpected_passes),
+    }
+    value = {
         "grucible_report": 3,
         "verdict": report.verdict,
         "interrupted": report.interrupted,
@@ -53,15 +55,9 @@ def report_value(report: Report) -> dict[str, Any]:
             for operator, (supported, cases) in report.reach.items()
         },
         "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
-        "summary": _counts(deciding)
-        | {
-            "expected_failures": len(report.expected_failures),
-            "unexpected_passes": len(report.unexpected_passes),
-        },
-        "other_tiers": {
-            "nonportable": _counts([r for r in report.results if r.tier == "nonportable"]),
-        },
-        "diagnosis": [_finding(finding) for finding in report.diagnosis.findings],
+        "summary": _counts(deciding) | expected,
+        "other_tiers": {"nonportable": _counts(others)},
+        "diagnosis": [asdict(finding) for finding in report.diagnosis.findings],
         "unexplained": report.diagnosis.unexplained,
         "not_tried": report.diagnosis.not_tried,
         "hints": list(report.diagnosis.hints),
@@ -77,47 +73,38 @@ def report_value(report: Report) -> dict[str, Any]:
         },
         "expectations": [_use(use) for use in report.uses],
         "cases": [_case(result) for result in report.results],
-    } | ({"refusals": [refusal_value(one) for one in report.refusals]} if report.refusals else {})
+    }
+    refusals = [refusal_value(one) for one in report.refusals]
+    return value | ({"refusals": refusals} if refusals else {})
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:
-    counted: Counter[str] = Counter(result.verdict for result in results)
-    return {"cases": len(results)} | {_PLURAL.get(v, v): counted[v] for v in _VERDICTS}
+    counted = Counter(result.verdict for result in results)
+    words: list[CaseVerdict] = ["passed", "failed", "unsupported", "missing"]
+    return {"cases": len(results), **{w: counted[w] for w in words}, "errors": counted["error"]}
 
 
 def _grade(grade: Grade) -> dict[str, Any]:
+    shares = {f: count / grade.elements[f] for f, count in grade.vacuous.items() if count}
+    worst = encode_number(grade.worst)
     return {
         "required": grade.required.as_json(),
         "observed": grade.observed or None,
         "observed_too": grade.observed_too,
         "compared": grade.compared,
         "holds": {one.name: grade.holds[one.name] for one in CLASSES[grade.dtype]},
-        "worst": {
-            "ratio": encode_number(grade.worst),
-            "id": grade.worst_id,
-            "where": grade.worst_where,
-        },
+        "worst": {"ratio": worst, "id": grade.worst_id, "where": grade.worst_where},
         "vacuous": {
             "share": grade.vacuous_share,
             "cases": grade.undeciding.total(),
-            "files": {
-                file: count / grade.elements[file] for file, count in grade.vacuous.items() if count
-            },
+            "files": shares,
         },
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    return asdict(finding) | {
-        "names": list(finding.names),
-        "links": list(finding.links),
-        "silent": list(finding.silent),
-        "alternatives": [list(names) for names in finding.alternatives],
     }
 
 
 def _case(result: CaseResult) -> dict[str, Any]:
-    case: dict[str, Any] = {
+    """Return a case; what only some cases have stands behind what all have."""
+    case = {
         "id": result.id,
         "tier": result.tier,
         "verdict": result.verdict,
@@ -125,19 +112,21 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "worst_abs": encode_number(result.worst_abs),
         "worst_ulp": encode_number(result.worst_ulp),
         "where": result.where,
-        "readings": [list(names) for names in result.readings],
+        "readings": result.readings,
         "arithmetic": result.arithmetic or None,
         "message": result.message,
     }
-    if result.fault:
-        case["fault"] = {"kind": result.fault.kind, "traceback": list(result.fault.traceback)}
-    if result.must_support:
-        case["must_support"] = True
-    if result.expected:
-        case["expected"] = {"reason": result.expected.reason, "link": result.expected.link}
-    if result.instead:
-        case["instead"] = result.instead.in_words
-    return case
+    more = {
+        "fault": result.fault and asdict(result.fault),
+        "must_support": result.must_support,
+        "expected": _reason(result.expected),
+        "instead": result.instead and result.instead.in_words,
+    }
+    return case | {name: value for name, value in more.items() if value}
+
+
+def _reason(expected: Expectation | None) -> dict[str, str] | None:
+    return {"reason": expected.reason, "link": expected.link} if expected else None
 
 
 def _use(use: Use) -> dict[str, Any]:
@@ -145,7 +134,7 @@ def _use(use: Use) -> dict[str, Any]:
         "failed": len(use.failed),
         "otherwise": len(use.otherwise),
         "passed": len(use.passed),
-        "unsupported": len(use.silent),
+        "unsupported": use.silent,
         "judged": not use.not_judged,
         "stale": use.stale or None,
     }
@@ -155,8 +144,7 @@ def refusal_value(one: Refusal) -> dict[str, Any]:
     """Return an invalid question with its outcome, as JSON has it."""
     value = asdict(one)
     del value["answered"]  # the outcome says enough
-    value["expected"] = one.expected and {"reason": one.expected.reason, "link": one.expected.link}
-    return value
+    return value | {"expected": _reason(one.expected)}
 
 
 _Mark = tuple[str, str, Iterable[str], str]

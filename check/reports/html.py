@@ -251,7 +251,7 @@ def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
 def _elements(expected: Array, observed: Array, admitted: Array, off: Array) -> dict[str, Any]:
     """Return the elements of an output, or of very many those that are furthest off, with their places."""
     found: dict[str, Any] = {"shape": list(expected.shape)}
-    columns = [one.ravel() for one in (expected, observed, admitted, off)]
+    columns: list[Any] = [one.ravel() for one in (expected, observed, admitted, off)]
     if expected.size > MOST_ELEMENTS:
         at = np.sort(np.argsort(-off.ravel(), kind="stable")[:MOST_ELEMENTS])
         columns = [column[at] for column in columns]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...cases.console import format_table
-from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
@@ -58,16 +58,13 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
         dtypes = [d for o, d in found.cases if o == operator]
         table = [["  cases", *(str(found.cases[operator, d]) for d in dtypes)]]
         for name, caught in rows.items():
-            table.append(
-                [f"  {name}", *(str(caught[d].cases) if d in caught else "-" for d in dtypes)]
-            )
-        header, totals, *lines = format_table(
-            [operator, *dtypes], table, right=range(1, len(dtypes) + 1)
-        ).splitlines()
+            counts = [str(caught[d].cases) if d in caught else "-" for d in dtypes]
+            table.append([f"  {name}", *counts])
+        right = range(1, len(dtypes) + 1)
+        header, totals, *lines = format_table([operator, *dtypes], table, right).splitlines()
         yield from ["", header, totals]
         for line, name in zip(lines, rows, strict=True):
-            yield line
-            yield from _detail(found, operator, name) if detail else []
+            yield from [line, *(_detail(found, operator, name) if detail else [])]
     if not detail:
         yield from ["", "-: not worse than the required arithmetic. More of one: --misreading NAME"]
 
@@ -75,115 +72,91 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
 def _detail(found: Score, operator: str, name: str) -> Iterator[str]:
     variant = CATALOGUE[name]
     yield from wrap(f"{variant.kind}: {variant.about_for(OPERATORS[operator])}", 4, 6)
-    yield from (f"    {link}" for link in variant.links)
     for attribute, values in found.visible_where(operator, name).items():
         if len(values) <= _FEW:
             yield from wrap(f"seen only where {attribute} is {' or '.join(values)}", 4, 6)
     examples = {e for caught in found.caught[operator][name].values() for e in caught.examples[:1]}
-    yield from (f"    {example}" for example in sorted(examples))
+    yield from (f"    {text}" for text in (*variant.links, *sorted(examples)))
 
 
 def score_json(found: Score) -> str:
     """Return the score as JSON: per operator and misreading, what catches it."""
 
-    def of(operator: str, counts: dict[tuple[str, str], int]) -> dict[str, int]:
-        return {dtype: n for (owner, dtype), n in counts.items() if owner == operator}
-
-    return format_json(
-        {
-            "grucible_score": 1,
-            "enough": ENOUGH,
-            "weak": [
-                {"operator": o, "dtype": d, "misreading": n, "cases": c}
-                for o, d, n, c in found.weak()
-            ],
-            "operators": {
-                operator: {
-                    "cases": of(operator, found.cases),
-                    "undeciding": of(operator, found.undeciding),
-                    "left_out": of(operator, found.left_out),
-                    "misreadings": [
-                        {
-                            "name": name,
-                            "kind": CATALOGUE[name].kind,
-                            "about": CATALOGUE[name].about_for(OPERATORS[operator]),
-                            "links": list(CATALOGUE[name].links),
-                            "caught": {dtype: one.cases for dtype, one in caught.items()},
-                            "seen_only_where": found.visible_where(operator, name),
-                            "examples": {dtype: one.examples for dtype, one in caught.items()},
-                        }
-                        for name, caught in rows.items()
-                    ],
-                }
-                for operator, rows in found.caught.items()
-            },
+    def describe(operator: str, name: str) -> dict[str, Any]:
+        variant, caught = CATALOGUE[name], found.caught[operator][name]
+        return {
+            "name": name,
+            "kind": variant.kind,
+            "about": variant.about_for(OPERATORS[operator]),
+            "links": variant.links,
+            "caught": {dtype: one.cases for dtype, one in caught.items()},
+            "seen_only_where": found.visible_where(operator, name),
+            "examples": {dtype: one.examples for dtype, one in caught.items()},
         }
+
+    counts = {"cases": found.cases, "undeciding": found.undeciding, "left_out": found.left_out}
+    operators = {
+        operator: {
+            **{word: {d: n for (o, d), n in of.items() if o == operator} for word, of in counts.items()},
+            "misreadings": [describe(operator, name) for name in rows],
+        }
+        for operator, rows in found.caught.items()
+    }  # fmt: skip
+    keys = ("operator", "dtype", "misreading", "cases")
+    weak = [dict(zip(keys, one, strict=True)) for one in found.weak()]
+    return format_json(
+        {"grucible_score": 1, "enough": ENOUGH, "weak": weak, "operators": operators}
     )
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Vectors that somebody's cases were made into, in the file `vectors`.
+    """Vectors that somebody's cases were made into, in the file `vectors`, with their score.
 
-    `pair` is what their harness admits, None for the derived tolerances. What they expect stands in
-    `*.outputs.h5` beside.
+    `pair` is what their harness admits, None for the derived tolerances. `report` is about the outputs that
+    they expect, None where there are none.
     """
 
     vectors: Path
-    pair: Pair | None = None
-
-
-@dataclass(frozen=True)
-class Audited:
-    """A suite with its score, and the report about the outputs that it expects, None where it has none."""
-
-    suite: Suite
+    pair: Pair | None
     score: Score
     report: Report | None
 
     def noticed_by(self, operator: str, misreading: str) -> int | None:
-        """How many cases notice a misreading; None where none is of a dtype in which it is a mistake."""
+        """Count the cases that notice a misreading; None where it is a mistake in no dtype of theirs."""
         caught = self.score.caught[operator].get(misreading)
         return sum(one.cases for one in caught.values()) if caught else None
 
 
-def audit(suite: Suite) -> Audited:
-    """Score and judge a suite. Raises GrucibleError where its vectors cannot be used."""
-    limits: Callable[..., Arrays] | None = by_pair(suite.pair) if suite.pair else None
-    if not suite.vectors.is_file():
-        raise GrucibleError(
-            f"{suite.vectors}: no such file; expected FILE.h5, or FILE.h5:RTOL:ATOL"
-        )
-    report = None
-    outputs = suite.vectors.with_suffix(".outputs.h5")
+def audit(vectors: Path, pair: Pair | None) -> Suite:
+    """Score a suite, and judge the outputs that it expects, which stand in `*.outputs.h5` beside it.
+
+    Raises GrucibleError where the vectors cannot be used.
+    """
+    if not vectors.is_file():
+        raise GrucibleError(f"{vectors}: no such file; expected FILE.h5, or FILE.h5:RTOL:ATOL")
+    report, outputs = None, vectors.with_suffix(".outputs.h5")
     if outputs.exists():
-        vectors = open_set(suite.vectors)
-        report = judge(vectors, FromOutputs(outputs, vectors), Demand())
-    return Audited(suite, score(open_set(suite.vectors), limits=limits), report)
+        opened = open_set(vectors)
+        report = judge(opened, FromOutputs(outputs, opened), Demand())
+    found = score(open_set(vectors), limits=by_pair(pair) if pair else None)
+    return Suite(vectors, pair, found, report)
 
 
-def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
+def audit_lines(suites: Sequence[Suite], command: str) -> Iterator[str]:
     """Yield the page about suites, in Markdown; `command` made it."""
-    names = [as_markdown(one.suite.vectors.stem) for one in suites]
     yield from page_head(TITLE, _HEAD, command)
     table = []
-    for name, one in zip(names, suites, strict=True):
-        pair = one.suite.pair
+    for one in suites:
+        pair, name = one.pair, as_markdown(one.vectors.stem)
         admits = f"{pair.atol:g} + {pair.rtol:g} × value" if pair else "the derived tolerances"
         numbers = "–" if one.report is None else as_markdown(headline(one.report))
         for operator, rows in one.score.caught.items():
             cases = sum(n for (owner, _), n in one.score.cases.items() if owner == operator)
             noticed = sum(bool(one.noticed_by(operator, row)) for row in rows)
             table.append([name, operator, str(cases), admits, numbers, f"{noticed} of {len(rows)}"])
-    header = [
-        "suite",
-        "operator",
-        "cases",
-        "admits",
-        "their numbers",
-        "misreadings that it notices",
-    ]
-    yield from markdown_table(header, table)
+    header = "suite, operator, cases, admits, their numbers, misreadings that it notices"
+    yield from markdown_table(header.split(", "), table)
     for operator in dict.fromkeys(o for one in suites for o in one.score.caught):
         mine = [one for one in suites if operator in one.score.caught]
         table = []
@@ -191,6 +164,5 @@ def audit_lines(suites: Sequence[Audited], command: str) -> Iterator[str]:
             about = as_markdown(CATALOGUE[misreading].about_for(OPERATORS[operator]))
             counts = [one.noticed_by(operator, misreading) for one in mine]
             table.append([about, *("–" if n is None else str(n) if n else "**0**" for n in counts)])
-        yield from ["", f"## {operator}", ""]
-        stems = [as_markdown(one.suite.vectors.stem) for one in mine]
-        yield from markdown_table(["misreading", *stems], table)
+        stems = [as_markdown(one.vectors.stem) for one in mine]
+        yield from ["", f"## {operator}", "", *markdown_table(["misreading", *stems], table)]

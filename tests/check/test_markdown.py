@@ -9,7 +9,7 @@ import pytest
 from grucible.check.observed.source import FromRuntime
 from grucible.check.profile import profile
 from grucible.check.reports.profile import page_lines
-from grucible.check.reports.suites import Audited, Suite, audit_lines
+from grucible.check.reports.suites import Suite, audit_lines
 from grucible.check.reports.text import as_block, as_markdown
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.score import score
@@ -60,7 +60,7 @@ def test_a_page_of_profiles_shows_what_a_program_says() -> None:
 
 def test_a_page_of_suites_shows_what_their_files_are_called() -> None:
     found = score(open_set(CORE / "openvino/gru_cell/plain.h5"), "bias-ignored")
-    suite = Audited(Suite(Path("a|<img src=x> [l](b).h5")), found, None)
+    suite = Suite(Path("a|<img src=x> [l](b).h5"), None, found, None)
     table = [line for line in audit_lines([suite], "grucible audit") if line[:1] == "|"]
     assert sum(r"| a\|&lt;img src=x&gt; \[l\](b) |" in row for row in table) == 2
     assert not any("<img" in row for row in table)
