@@ -123,7 +123,7 @@ class Suite:
     report: Report | None
 
     def noticed_by(self, operator: str, misreading: str) -> int | None:
-        """Count the cases that notice a misreading; None where it is a mistake in no dtype of theirs."""
+        """Count the cases that notice a misreading; None where none could."""
         caught = self.score.caught[operator].get(misreading)
         return sum(one.cases for one in caught.values()) if caught else None
 

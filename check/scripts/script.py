@@ -138,8 +138,8 @@ def _head(
     yield from ["", "It asks for", *(f"  {line}" for line in equation_lines(question))]
     yield from ["", "Attributes", *(f"  {escape(line)}" for line in attribute_lines(question)), ""]
     yield from _wrap(
-        f"Expected is the exact result, rounded once to {case.dtype}. An element may be off by what "
-        f"{REQUIRED[case.dtype]} arithmetic may lose there."
+        f"Expected is the exact result, rounded once to {case.dtype}. Each element has a tolerance: the "
+        f"error of {REQUIRED[case.dtype]} arithmetic there."
     )
     if case.tier == "nonportable":
         yield "It is not portable: another result is no fault."
