@@ -72,11 +72,11 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     """
     written = []
     with options.opened_with_progress("writing", vectors, select) as (opened, progress):
-        for asked in ask(opened, out, progress.advance):
-            written.append(asked)
-            counted = f"{plural(asked.questions, 'question')}, {asked.bytes:,} bytes"
-            progress.say(f"{asked.files.questions}: {counted}")
-    questions, answers = (shlex.quote(str(path)) for path in written[0].files)
+        for files, asked in ask(opened, out, progress.advance):
+            written.append(files)
+            counted = f"{plural(asked, 'question')}, {files.questions.stat().st_size:,} bytes"
+            progress.say(f"{files.questions}: {counted}")
+    questions, answers = (shlex.quote(str(path)) for path in written[0])
     each = "it" if len(written) == 1 else f"each of these {len(written)}"
     say(f"answer {each} with a program (see check/protocol/README.md):")
     say(f"  ./my_gru < {questions} \\")

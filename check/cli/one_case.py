@@ -21,7 +21,6 @@ from ...vectors.vector_set import open_set
 from ...vectors.writer import prepare_place
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
-from ..observed.isolated import ENDLESS
 from ..reports.findings import how_far_off, id_line
 from ..reports.show import find_case, show_lines
 from ..reports.text import wrap
@@ -161,7 +160,8 @@ def shrink_command(
     vectors, wanted = options.vectors_and_case(words)
     block, _ = find_case(vectors, wanted)
     prepare_place(out, VECTORS)
-    with contextlib.closing(pool.RuntimePool(runtime, timeout, 1, memory, ENDLESS)) as source:
+    endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
+    with contextlib.closing(endless) as source:
         found = shrink(block, source, demanded, seconds, _draw)
         if sys.stderr.isatty():
             put("\r\033[K", err=True)

@@ -196,13 +196,13 @@ class Child:
         """Say how it ended that has closed its pipes; one that goes on all the same is stopped."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_SECONDS)
-        by_itself = not self.alive()
-        code = self.kill()
+        alive, code = self.alive(), self.kill()
         last = f"; it last wrote: {self._last_line}" if self._last_line else ""
-        if not by_itself:
+        if alive:
             return f"closed its connection, and was stopped{last}"
         if code < 0:
-            return f"crashed ({_signal_name(-code)}){last}"
+            name = next((s.name for s in signal.Signals if s == -code), f"signal {-code}")
+            return f"crashed ({name}){last}"
         return f"ended its process (exit status {code}){last}"
 
     def close(self) -> None:
@@ -235,17 +235,9 @@ def _limit_memory(process: int, memory: int) -> None:
     import resource
 
     try:
-        resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-    except ProcessLookupError:
-        return
+        with contextlib.suppress(ProcessLookupError):
+            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
     except (PermissionError, ValueError):
         raise GrucibleError(
             f"--memory: {memory >> 20} MiB is more than this process may give; take less"
         ) from None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time one
-        return f"signal {number}"

@@ -55,18 +55,10 @@ def exchange(root: Path, relative: str) -> Exchange:
     return Exchange(root / f"{name}{QUESTIONS}", root / f"{name}{ANSWERS}")
 
 
-class AskedFiles(NamedTuple):
-    """A file of questions that was written, with their number and its size in bytes."""
-
-    files: Exchange
-    questions: int
-    bytes: int
-
-
 def ask(
     vectors: VectorSet, out: Path, advance: Callable[[int], None] = lambda _: None
-) -> Iterator[AskedFiles]:
-    """Write the questions of a set of vectors into the directory `out`; yield what was written.
+) -> Iterator[tuple[Exchange, int]]:
+    """Write the questions of a set of vectors into the directory `out`; yield each file and their number.
 
     Each vector file gives a file: the judge's side of the protocol, its hello, then question after question.
     It appears whole. Raises GrucibleError where it cannot be written, and where answers to other questions
@@ -81,16 +73,16 @@ def ask(
         with writing_to(files.questions):
             files.questions.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(files.questions, mark=_BEGINS) as file:
-            size = file.write(hello_lines())
+            file.write(hello_lines())
             for path in blocks:
                 for _, block in vector_file.block(path).selected(vectors.select):
                     for question in block.questions():
-                        size += sum(map(file.write, question_parts(question)))
-                        count += 1
+                        file.writelines(question_parts(question))
+                    count += len(block)
                     advance(len(block))
             file.flush()
             _check_answers(files, Path(file.name))
-        yield AskedFiles(files, count, size)
+        yield files, count
 
 
 def _check_answers(files: Exchange, new: Path) -> None:
@@ -256,10 +248,6 @@ def outputs_at(path: Path, vectors: VectorSet) -> FromOutputs | FromAnswers:
     They are answers where the directory `path` holds files of `grucible ask`, else outputs files. Raises
     VectorFileError where there is nothing, and where they do not belong to the vectors.
     """
-    if path.is_file() and path.suffix in (QUESTIONS, ANSWERS):
-        raise VectorFileError(
-            f"{path}: give the directory in which it stands, that of grucible ask"
-        )
     if path.is_dir() and any(files_below(path, QUESTIONS, ANSWERS, most=MOST_NAMES)):
         return FromAnswers(path, vectors)
     return FromOutputs(path, vectors)

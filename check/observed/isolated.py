@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import shlex
 import sys
 import threading
@@ -40,32 +39,22 @@ START_SECONDS = 300.0
 """Maximum time in which a runtime loads."""
 RESTART_SECONDS = 10.0
 """The same when it is started anew; more with a longer timeout, or where it took long before."""
+MOST_DEATHS = 20
+"""Maximum deaths and time-outs in a row; a runtime that still dies is broken."""
+MOST_LATE = 2
+"""Maximum time-outs of a runtime that never answered; each takes all of its time."""
 LIST_SECONDS = 60.0
 """The same where runtimes are only listed."""
 EXEC = "exec:"
 """What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
 
 
-class Patience(NamedTuple):
-    """When a runtime is asked no more.
-
-    After `deaths` deaths or time-outs in a row, or after `late` time-outs of one that never answered.
-    """
-
-    deaths: float = 20
-    late: float = 2
-
-
-USUAL = Patience()
-ENDLESS = Patience(math.inf, math.inf)
-"""For `shrink`, which looks for a smaller question that kills the runtime, too."""
-
-
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
     A question may take `timeout` seconds, the address space of the process `memory` bytes, loading `loading`
-    seconds. One thread asks; any may `stop`.
+    seconds. Where it `gives_up`, a runtime that only dies or hangs is asked no more. One thread asks; any may
+    `stop`.
     """
 
     def __init__(
@@ -73,10 +62,11 @@ class IsolatedRuntime:
         name: str,
         timeout: float,
         memory: int | None = None,
-        patience: Patience = USUAL,
         loading: float = START_SECONDS,
+        *,
+        gives_up: bool = True,
     ) -> None:
-        self._spec, self._timeout, self._memory, self._patience = name, timeout, memory, patience
+        self._spec, self._timeout, self._memory, self._gives_up = name, timeout, memory, gives_up
         self._loading, self._command = loading, command_of(name)
         self.hello = Hello()
         """What the process says of itself, once it is ready."""
@@ -153,10 +143,10 @@ class IsolatedRuntime:
 
     def _pointless(self) -> str:
         """Say why it is asked no more; "" where it is."""
-        if self._deaths >= self._patience.deaths:
-            return f"the runtime died or did not answer {self._patience.deaths} times in a row"
-        if self._late >= self._patience.late and not self._answered:
-            why = f"the runtime never answered, {self._patience.late} times"
+        if self._gives_up and self._deaths >= MOST_DEATHS:
+            return f"the runtime died or did not answer {MOST_DEATHS} times in a row"
+        if self._gives_up and self._late >= MOST_LATE and not self._answered:
+            why = f"the runtime never answered, {MOST_LATE} times"
             if self._spec.startswith(EXEC):
                 why += f"; is its standard output flushed? {format_command('probe', [self._spec])} tells"
             return why

@@ -9,14 +9,14 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from queue import LifoQueue
 
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
 from ..protocol.header import Reply
-from .isolated import USUAL, IsolatedRuntime, Patience
+from .isolated import IsolatedRuntime
 
 RUN = 32
 """Maximum questions of a run; the last runs should end at about the same time."""
@@ -31,7 +31,7 @@ class RuntimePool:
 
     Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and one
     for any other. A question may take `timeout` seconds, and the address space of a process `memory` bytes.
-    `patience` says when a process that does not answer is asked no more. The first child starts at once,
+    Where it `gives_up`, a process that only dies or hangs is asked no more. The first child starts at once,
     others when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
     it is first asked anything, where the runtime does not load.
     """
@@ -42,9 +42,10 @@ class RuntimePool:
         timeout: float,
         jobs: int | None = None,
         memory: int | None = None,
-        patience: Patience = USUAL,
+        *,
+        gives_up: bool = True,
     ) -> None:
-        self._options = (name, timeout, memory, patience)
+        self._new = partial(IsolatedRuntime, name, timeout, memory, gives_up=gives_up)
         self._jobs = jobs
         self._changing, self._closing = threading.Lock(), False
         self._children: list[IsolatedRuntime] = []
@@ -54,7 +55,7 @@ class RuntimePool:
         with self._changing:
             if self._closing:
                 raise CancelledError
-            child = IsolatedRuntime(*self._options)
+            child = self._new()
             self._children.append(child)
             return child
 

@@ -23,7 +23,15 @@ import numpy as np
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.node import one_node
 from ...vectors.exchange.onnx_model import model
-from .posed import EXACT, ONNX_FILES, OWN_KERNEL, decline, run_as
+from .posed import (
+    EXACT,
+    ONNX_FILES,
+    OWN_KERNEL,
+    decline,
+    infer_openvino,
+    openvino_core,
+    run_as,
+)
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Arrays
@@ -77,31 +85,9 @@ def load_opencv(content: bytes, names: Sequence[str]) -> Any:
     return run
 
 
-@cache
-def openvino_core() -> Any:
-    """Return OpenVINO's core, which loads plugins once."""
-    import openvino
-
-    return openvino.Core()
-
-
 def load_openvino(content: bytes, _: Sequence[str]) -> Any:
     """Load a model by OpenVINO's importer of ONNX files, for its CPU plugin (some 20 ms)."""
-    read = openvino_core().read_model(content, b"")
-    request = openvino_core().compile_model(read, "CPU", EXACT).create_infer_request()
-
-    def run(feeds: dict[str, Any]) -> list[Any]:
-        for index, array in enumerate(feeds.values()):
-            tensor = request.get_input_tensor(index)
-            if tuple(tensor.shape) != array.shape:
-                tensor.shape = array.shape  # of a dynamic model
-            tensor.data.view(array.dtype)[...] = array
-        request.infer()
-        found = [tensor.data.copy() for tensor in request.output_tensors]
-        bits = next(iter(feeds.values())).dtype  # bfloat16 comes as bits
-        return [one.view(bits) if bits.name == "bfloat16" else one for one in found]
-
-    return run
+    return infer_openvino(openvino_core().read_model(content, b""), EXACT)
 
 
 def load_tract(content: bytes, _: Sequence[str]) -> Any:
@@ -214,55 +200,36 @@ def _load_mnn_quietly(content: bytes, names: Sequence[str], options: Sequence[st
     return run
 
 
-def _mnn_version() -> str:
-    with printed():
-        return str(import_module("MNN").version())
-
-
-_KINDS: dict[str, tuple[str, Callable[..., Any], Callable[[], str]]] = {
-    "onnxruntime": (
-        "ONNX Runtime's CPU provider",
-        load_onnxruntime,
-        lambda: f"{import_module('onnxruntime').__version__} CPU",
-    ),
-    "onnx-reference": (
-        "onnx.reference.ReferenceEvaluator",
-        load_onnx,
-        lambda: str(import_module("onnx").__version__),
-    ),
-    "opencv": (
-        "OpenCV's dnn module",
-        load_opencv,
-        lambda: f"{import_module('cv2').__version__} dnn, CPU",
-    ),
+_KINDS: dict[str, tuple[str, Callable[..., Any], str, str]] = {
+    "onnxruntime": ("ONNX Runtime's CPU provider", load_onnxruntime, "onnxruntime", "CPU"),
+    "onnx-reference": ("onnx.reference.ReferenceEvaluator", load_onnx, "onnx", ""),
+    "opencv": ("OpenCV's dnn module", load_opencv, "cv2", "dnn, CPU"),
     "openvino-onnx": (
-        "OpenVINO's ONNX frontend and CPU plugin",
-        load_openvino,
-        lambda: f"{import_module('openvino').__version__.partition('-')[0]} ONNX frontend, CPU",
+        "OpenVINO's ONNX frontend and CPU plugin", load_openvino, "openvino", "ONNX frontend, CPU",
     ),
     "iree": (
-        "IREE's CPU code, compiled for a second a case",
-        load_iree,
-        lambda: f"{import_module('iree.compiler.version').VERSION} CPU",
+        "IREE's CPU code, compiled for a second a case", load_iree, "iree.compiler.version", "CPU",
     ),
-    "mnn": (
-        "MNN's CPU backend, by a loop that its converter makes",
-        _load_mnn_quietly,
-        lambda: f"{_mnn_version()} CPU",
-    ),
+    "mnn": ("MNN's CPU backend, by a loop that its converter makes", _load_mnn_quietly, "MNN", "CPU"),
     "mnn-kernel": (
-        "MNN's CPU backend, by its own kernel",
-        partial(_load_mnn_quietly, options=OWN_KERNEL),
-        lambda: f"{_mnn_version()} CPU",
+        "MNN's CPU backend, by its own kernel", partial(_load_mnn_quietly, options=OWN_KERNEL), "MNN", "CPU",
     ),
-    "tract": ("tract", load_tract, lambda: str(import_module("tract").version())),
-}
+    "tract": ("tract", load_tract, "tract", ""),
+}  # fmt: skip
 _KINDS |= {
     "onnxruntime-constant": _KINDS["onnxruntime"],
     "onnxruntime-opset7": _KINDS["onnxruntime"],
     "openvino-onnx-dynamic": _KINDS["openvino-onnx"],
 }
-"""What each runtime runs on, how it loads a model, and its version, which imports its package."""
+"""What each runtime runs on, how it loads a model, the module that has its version, and what follows that."""
+
+
+def _version(module: str) -> str:
+    """Import a runtime's package, and return the version that it names."""
+    with printed() if module == "MNN" else contextlib.nullcontext():
+        found = import_module(module)
+        version = getattr(found, "__version__", None) or getattr(found, "VERSION", None)
+        return str(version or found.version()).partition("-")[0]
 
 
 class ONNXFileRuntime:
@@ -276,8 +243,8 @@ class ONNXFileRuntime:
     parallel = True
 
     def __init__(self, name: str) -> None:
-        posing, (about, self._load, version) = ONNX_FILES[name], _KINDS[name]
-        self.name, self.version = name, version()
+        posing, (about, self._load, module, where) = ONNX_FILES[name], _KINDS[name]
+        self.name, self.version = name, f"{_version(module)} {where}".rstrip()
         self.__doc__ = (
             f"GRU on {about}; W, R, B are {'initializers' if posing.constants else 'inputs'}"
             f"{f', opset {posing.opset}' if posing.opset else ''}"

@@ -9,28 +9,31 @@ are the same bits, a compiled model has no threads of its own, and a process tha
 from __future__ import annotations
 
 import re
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
-import ml_dtypes
-import numpy as np
-import numpy.typing as npt
 import openvino as ov
 
+from ...cases.dtypes import Arrays
 from ...cases.operators.openvino import OPERATORS
 from ...cases.question import Question
 from ...vectors.exchange.node import NodeType, node_type
-from ...vectors.exchange.openvino_model import fill, model
-from .posed import OPENVINO, OpenVINOPosing, openvino_operator, run_as
+from ...vectors.exchange.openvino_model import model
+from .posed import (
+    OPENVINO,
+    OpenVINOPosing,
+    infer_openvino,
+    openvino_core,
+    openvino_operator,
+    run_as,
+)
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _CACHED_MODELS = 32
 """Maximum models that are kept, of 1.1 MB each; cases that share a model follow one another."""
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
-Constants = tuple[tuple[str, bytes], ...]
-"""The names and bytes of what is constant in a model."""
 
 
 class OpenVINO:
@@ -53,24 +56,20 @@ class OpenVINO:
             f"{'; batch and time are dynamic' if posing.dynamic else ''}"
             f"{'; precision as OpenVINO chooses' if posing.own_precision else ''}"
         )
-        self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._request)
-
-    @cached_property
-    def _core(self) -> Any:
-        return ov.Core()
+        self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._compiled)
 
     @property
     def version(self) -> str:
         """OpenVINO's version and the device, such as `2026.4.1 CPU, Intel(R) Xeon(R) Processor`."""
-        processor = self._core.get_property("CPU", "FULL_DEVICE_NAME")
+        processor = openvino_core().get_property("CPU", "FULL_DEVICE_NAME")
         return f"{ov.get_version().partition('-')[0]} CPU, {processor}"
 
     @property
     def computes_bfloat16(self) -> bool:
         """Whether this CPU computes float32 models in bfloat16 where no precision is asked for."""
-        return "BF16" in self._core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        return "BF16" in openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
-    def __call__(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+    def __call__(self, question: Question) -> Arrays:
         """Give the outputs of OpenVINO for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 
         Their dtype is the type that OpenVINO gives the output; bfloat16 is an `ml_dtypes` array. A
@@ -79,59 +78,23 @@ class OpenVINO:
         """
         return run_as(openvino_operator(question), self._run, question)
 
-    def _run(self, question: Question) -> dict[str, npt.NDArray[Any]]:
+    def _run(self, question: Question) -> Arrays:
         operator, asked = _OPERATORS[question.operator], node_type(question)
-        inputs = {
-            t.name: question.inputs[t.name] for t in operator.inputs if t.name in question.inputs
-        }
-        constants: Constants = ()
+        if self._posing.dynamic:
+            asked = asked.dynamic()
+        inputs = {name: question.inputs[name] for name in asked.inputs}
+        constants = {}
         if self._posing.constant_weights:
             weights = [t.name for t in operator.inputs if t.role in ("w", "r", "b")]
-            constants = tuple(
-                (name, inputs.pop(name).tobytes()) for name in weights if name in inputs
-            )
-        request = self._kept(asked.dynamic() if self._posing.dynamic else asked, constants)
-        outputs = infer(request, list(inputs.values()))
-        return dict(zip([t.name for t in operator.outputs], map(typed, outputs), strict=True))
+            constants = {name: inputs.pop(name) for name in weights if name in inputs}
+        run = self._compiled(asked, constants) if constants else self._kept(asked)
+        return dict(zip([t.name for t in operator.outputs], run(inputs), strict=True))
 
-    def _request(self, asked: NodeType, constants: Constants) -> Any:
-        """Compile a model, and make a request to infer it."""
-        ports = {name: (dtype, shape) for name, dtype, shape in asked.ports}
-        arrays = {
-            name: np.frombuffer(content, ports[name][0]).reshape(ports[name][1])
-            for name, content in constants
-        }
+    def _compiled(self, asked: NodeType, constants: Mapping[str, Any] | None = None) -> Any:
         try:
-            return request_of(self._core, model(asked, arrays), self._posing.properties)
+            return infer_openvino(model(asked, constants or {}), self._posing.properties)
         except RuntimeError as error:
             raise RuntimeError(_COUNTED.sub(r"\1", str(error))) from None
-
-
-def request_of(core: Any, made: Any, properties: dict[str, str | int]) -> Any:
-    """Make a request to infer the model `made`, compiled for the CPU."""
-    return core.compile_model(made, "CPU", properties).create_infer_request()
-
-
-def infer(request: Any, arrays: list[Any]) -> list[Any]:
-    """Infer the outputs for these inputs, in their order; of bfloat16 the bits, as uint16."""
-    for index, array in enumerate(arrays):
-        tensor = request.get_input_tensor(index)
-        if tuple(tensor.shape) != array.shape:
-            tensor.shape = array.shape  # of a dynamic model
-        fill(tensor, array)
-    request.infer()
-    return [copied(tensor) for tensor in request.output_tensors]
-
-
-def copied(tensor: Any) -> Any:
-    """Copy `tensor`, whose memory belongs to its request."""
-    bits = tensor.get_element_type() == ov.Type.bf16
-    return (tensor.data.view(np.uint16) if bits else tensor.data).copy()
-
-
-def typed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Give an output the numbers that its bits mean."""
-    return array.view(_BFLOAT16) if array.dtype == np.uint16 else array
 
 
 parameters = OpenVINO(OPENVINO["openvino"])

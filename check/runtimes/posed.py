@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ...cases.conversion import NotExpressible, ask
 from ...cases.operators import operator_named
@@ -75,6 +76,32 @@ def openvino_operator(question: Question) -> Operator:
     """Find the operator of OpenVINO's that `question` is asked as: its own, or GRUSequence-5."""
     own = question.operator in {one.name for one in OPERATORS}
     return operator_named(question.operator) if own else GRU_SEQUENCE
+
+
+@cache
+def openvino_core() -> Any:
+    """Return OpenVINO's core, which loads plugins once."""
+    import openvino
+
+    return openvino.Core()
+
+
+def infer_openvino(model: Any, properties: Mapping[str, str | int]) -> Any:
+    """Compile a model for OpenVINO's CPU plugin; return a function from inputs, in order, to outputs."""
+    request = openvino_core().compile_model(model, "CPU", dict(properties)).create_infer_request()
+
+    def run(feeds: dict[str, Any]) -> list[Any]:
+        for index, array in enumerate(feeds.values()):
+            tensor = request.get_input_tensor(index)
+            if tuple(tensor.shape) != array.shape:
+                tensor.shape = array.shape  # of a dynamic model
+            tensor.data.view(array.dtype)[...] = array
+        request.infer()
+        found = [tensor.data.copy() for tensor in request.output_tensors]
+        bits = next(iter(feeds.values())).dtype  # bfloat16 comes as float16 of the same bits
+        return [one.view(bits) if bits.name == "bfloat16" else one for one in found]
+
+    return run
 
 
 _DTYPES = {

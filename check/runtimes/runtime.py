@@ -130,26 +130,14 @@ def registered_runtimes() -> list[EntryPoint]:
 
 
 def registered_runtime(name: str) -> EntryPoint:
-    """Find the entry point of the runtime called `name`.
-
-    Raises RuntimeNotUsable for none, with what may be meant, and where several packages have one of this
-    name: the order of installation would decide which is asked.
-    """
-    points = {(point.name, point.value): point for point in registered_runtimes()}
-    found = [point for point in points.values() if point.name == name]
-    if len(found) > 1:
-        places = [point.value for point in found]
-        raise RuntimeNotUsable(
-            f"runtime {name}: is registered as {' and as '.join(places)}; uninstall one of the packages, "
-            f"or name the function: {places[0]}"
-        )
-    if not found:
-        known = [point_name for point_name, _ in points]
+    """Find the entry point of the runtime called `name`. Raises RuntimeNotUsable, with what may be meant."""
+    known = {point.name: point for point in registered_runtimes()}
+    if name not in known:
         raise RuntimeNotUsable(
             f"runtime {name!r} is unknown; {_suggest(name, known)}expected one of {', '.join(known)}, or "
             "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
         )
-    return found[0]
+    return known[name]
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:

@@ -20,7 +20,15 @@ from ...vectors.exchange.rtol_atol import smallest_pair
 from ..observed.isolated import EXEC, command_of
 from ..protocol.header import hello_lines, question_parts
 from ..runtimes import onnx_files
-from ..runtimes.posed import EXACT, ONNX_FILES, OPENVINO, OWN_KERNEL, openvino_operator
+from ..runtimes.posed import (
+    EXACT,
+    ONNX_FILES,
+    OPENVINO,
+    OWN_KERNEL,
+    infer_openvino,
+    openvino_core,
+    openvino_operator,
+)
 
 SECONDS = 60
 """Maximum duration of a program; one that does not end with its input is stopped then."""
@@ -62,9 +70,10 @@ _PACKAGES = {
 """The packages of a runtime, by the first word of its name, where that is not the package's."""
 _IMPORTS = """\
 import ctypes, importlib.metadata, os, tempfile, warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 """
 """What functions of `runtimes.onnx_files` use."""
 
@@ -77,7 +86,8 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
     load = f"load_{family}"
     lines = [*_IMPORTS.splitlines(), *inspect.getsource(getattr(onnx_files, load)).splitlines()]
     if family == "openvino":
-        lines += inspect.getsource(onnx_files.openvino_core).splitlines()
+        for function in (openvino_core, infer_openvino):
+            lines += inspect.getsource(function).splitlines()
         lines.append(f"EXACT = {literal(EXACT)}")
     options = f", {literal(OWN_KERNEL)}" if name == "mnn-kernel" else ""
     lines += [

@@ -69,7 +69,7 @@ def test_an_example_conforms(name: str, tmp_path: Path, command: Command) -> Non
     ]
 
 
-TORCH_S = "openvino.*/plain*/* & *lbr*"
+TORCH_S = "openvino.*/plain*/*lbr*"
 
 
 def test_torch_conforms_where_it_has_the_same(command: Command) -> None:

@@ -11,7 +11,6 @@ linear_before_reset. Replace cell() and sequence() by your own kernels.
 """
 
 import argparse
-import math
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -22,12 +21,6 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 OPERATORS = ["openvino.GRUCell-3", "openvino.GRUSequence-5"]
 DTYPES = ["float16", "bfloat16", "float32", "float64"]
 RECEIVED = [*DTYPES, "int32", "int64"]
-VALUES: dict[str, Any] = {
-    "bool": lambda text: text == "1",
-    "int": int,
-    "float": float,
-    "text": str,
-}
 Tensors = dict[str, torch.Tensor]
 
 
@@ -36,7 +29,7 @@ class Question:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.operator = self.dtype = ""
-        self.attributes: dict[str, Any] = {}
+        self.attributes: dict[str, str] = {}  # such as `float 0.5`
         self.outputs: list[list[str]] = []
         announced = []
         for line in lines:
@@ -47,9 +40,8 @@ class Question:
             elif keyword == "dtype":
                 self.dtype = rest
             elif keyword == "attribute":
-                name, _, kind, *texts = words
-                values = [VALUES[kind.removesuffix("s")](text) for text in texts]
-                self.attributes[name] = values if kind.endswith("s") else values[0]
+                name, _, value = rest.split(" ", 2)
+                self.attributes[name] = value
             elif keyword == "input":
                 announced.append(words)
             elif keyword == "output":
@@ -61,9 +53,9 @@ class Question:
         a = self.attributes
         if self.operator not in OPERATORS or self.dtype not in DTYPES:
             return "another operator or dtype"  # not asked through a pipe; a file holds it, too
-        if a["activations"] != ["sigmoid", "tanh"] or a["clip"] != math.inf:
+        if (a["activations"], a["clip"]) != ("texts sigmoid tanh", "float inf"):
             return "torch has sigmoid and tanh, and no clip"
-        if not a["linear_before_reset"]:
+        if a["linear_before_reset"] != "bool 1":
             return "torch applies the reset gate after the product"
         return ""
 
@@ -138,7 +130,7 @@ def sequence(inputs: Tensors, direction: str, device: str) -> Tensors:
     if not len(rows):
         return {"Y": Y, "Ho": Ho}
     X, lengths = X[rows], lengths[rows].long()
-    backwards = direction == "reverse"  # torch's single direction is forward
+    backwards = direction == "text reverse"  # torch's single direction is forward
     x = (turned(X, lengths) if backwards else X).to(device)
     state = h0[rows].transpose(0, 1).contiguous().to(device)
     if (lengths == time).all():
