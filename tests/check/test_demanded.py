@@ -12,7 +12,6 @@ import pytest
 
 from grucible import Question, Report, load_vectors, verify
 from grucible.cases.errors import VectorFileError
-from grucible.check.judging.criterion import Differences
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.case import REQUIRED
 from grucible.vectors.writer import write_digests
@@ -69,17 +68,15 @@ def verdicts(report: Report) -> dict[str, str]:
     return {name_of(result.id): result.verdict for result in report.results}
 
 
-def test_a_difference_of_just_the_tolerance_passes(halves: Path) -> None:
-    report = verify(halves, runtime=off(halves))
-    assert verdicts(report) == dict.fromkeys(DTYPES, "passed")
-    assert [result.worst_ratio for result in report.results] == [1.0] * 4
+@pytest.mark.parametrize("further", [False, True])
+def test_a_difference_of_just_the_tolerance_passes_and_the_least_more_fails(
+    further: bool, halves: Path
+) -> None:
+    report = verify(halves, runtime=off(halves, further=further))
+    assert verdicts(report) == dict.fromkeys(DTYPES, "failed" if further else "passed")
+    ratios = [result.worst_ratio for result in report.results]
+    assert all(1.0 < ratio <= 1.5 for ratio in ratios) if further else ratios == [1.0] * 4
     assert {result.where for result in report.results} == {"Ho[1, 0]"}
-
-
-def test_the_least_more_than_the_tolerance_fails(halves: Path) -> None:
-    report = verify(halves, runtime=off(halves, further=True))
-    assert verdicts(report) == dict.fromkeys(DTYPES, "failed")
-    assert all(1.0 < result.worst_ratio <= 1.5 for result in report.results)
 
 
 @pytest.mark.parametrize(("tighter", "verdict"), [((), "passed"), ((KEEPS_H0,), "failed")])
@@ -109,10 +106,8 @@ def test_a_reading_has_its_own_tolerances(
     ("arithmetic", "failed"),
     [
         ([], set()),
-        (["float16=float32"], {"float16"}),
         (["float32"], {"float16", "bfloat16"}),
         (["bfloat16=bfloat16-state", "float16=float16-gemm"], set()),
-        (["bfloat16=float32"], {"bfloat16"}),
         (["tf32"], set()),
     ],
     ids=lambda given: " ".join(sorted(given)) or "none",
@@ -125,13 +120,6 @@ def test_another_class_may_be_demanded(
     assert {i for i, verdict in verdicts(report).items() if verdict == "failed"} == failed
 
 
-def drop_class(path: Path, where: str) -> None:
-    """Take the tolerances of a class out of a vector file, and sign it again."""
-    with h5py.File(path, "r+") as file:
-        del file[where]
-        write_digests(file)
-
-
 @pytest.mark.parametrize("arithmetic", [[], ["float32=tf32"]])
 def test_vectors_without_a_class_are_refused(
     arithmetic: list[str], halves: Path, command: Command
@@ -139,10 +127,9 @@ def test_vectors_without_a_class_are_refused(
     """Also where it is not the one that is required: the grade needs them all."""
     with h5py.File(halves) as file:
         (name,) = file["float32"]
-    drop_class(halves, f"float32/{name}/tolerance/bfloat16-gemm")
-    says = (
-        f"halves.h5: /float32/{name}/tolerance/bfloat16-gemm: is missing; generate the file again"
-    )
+    place = f"float32/{name}/tolerance/bfloat16-gemm"
+    resigned(halves, lambda file: file.__delitem__(place))
+    says = f"halves.h5: /{place}: is missing; generate the file again"
     with pytest.raises(VectorFileError, match=re.escape(says)):
         verify(halves, runtime=off(halves), arithmetic=arithmetic)
     ended = command("check", halves, "--runtime", f"{HERE / 'numpy_gru.py'}:run")
@@ -172,8 +159,3 @@ def test_a_tolerance_of_minus_zero_admits_nothing(halves: Path, command: Command
     resigned(halves, negate)
     ended = command("check", halves, "--runtime", f"{HERE / 'takers.py'}:run")
     assert "a tolerance is negative, -0 or NaN" in ended.said_in_one_line()
-    expected = {"Ho": np.ones((1, 2))}
-    off = Differences(expected, {"Ho": np.zeros((1, 2))}, "float64", signed_zero=False)
-    for limit in (-0.0, -1.0, float("nan")):
-        worst = off.worst({"Ho": np.full((1, 2), limit)})
-        assert not worst.passed.any()

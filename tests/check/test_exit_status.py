@@ -77,32 +77,7 @@ def test_1_where_the_diagnosis_broke_off(vectors: Path, tmp_path: Path, command:
     assert BROKE_OFF.partition(":")[0] in " ".join(ended.out.split())
 
 
-SLEEPS = """
-import time
-from pathlib import Path
-def run(question):
-    Path(__file__).with_suffix(".asked").touch()
-    time.sleep(60)
-"""
-
-
-def test_130_after_ctrl_c(vectors: Path, tmp_path: Path) -> None:
-    (tmp_path / "sleeps.py").write_text(SLEEPS)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "grucible", "check", str(vectors), "--runtime", "sleeps.py:run"],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while not (tmp_path / "sleeps.asked").exists():
-        assert running.poll() is None, running.communicate()
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err) == (130, "", "interrupted\n")
-
-
-ASLEEP_AT_LAST = (
-    IMPORT_ANSWER
-    + """
+ASLEEP_AT_LAST = f"""{IMPORT_ANSWER}
 import time
 from pathlib import Path
 def run(question):
@@ -111,28 +86,36 @@ def run(question):
         time.sleep(60)
     return answer(question)
 """
-)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interruption_with_what_was_compared(number: int, tmp_path: Path) -> None:
-    """A report of it is written, and marked."""
-    (tmp_path / "asleep.py").write_text(ASLEEP_AT_LAST)
-    first, second = make_block(["a-good", "b-good"], dtype="float64"), make_block(["c-good"])
-    write_vectors(tmp_path / "cell.h5", second)
-    write_vectors(tmp_path / "before.h5", first)
-    command = ["check", str(tmp_path), "--runtime", "asleep.py:run", "--report", "json=r.json"]
+def interrupted(folder: Path, number: int, *arguments: str) -> tuple[int, str, str]:
+    """Status, output and errors of a check that gets a signal while its runtime is asleep."""
+    (folder / "asleep.py").write_text(ASLEEP_AT_LAST)
     running = subprocess.Popen(
-        [sys.executable, "-m", "grucible", *command],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "grucible", "check", *arguments, "--runtime", "asleep.py:run"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    while not (tmp_path / "asleep.asked").exists():
+    while not (folder / "asleep.asked").exists():
         assert running.poll() is None, running.communicate()
         time.sleep(0.05)
     time.sleep(0.3)
     running.send_signal(number)
     out, err = running.communicate(timeout=60)
-    assert (running.returncode, err) == (128 + number, "")
+    return running.returncode, out, err
+
+
+def test_130_after_ctrl_c_before_anything_was_compared(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["c-good"]))
+    assert interrupted(tmp_path, signal.SIGINT, "cell.h5") == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_with_what_was_compared(number: int, tmp_path: Path) -> None:
+    """A report of it is written, and marked."""
+    write_vectors(tmp_path / "before.h5", make_block(["a-good", "b-good"], dtype="float64"))
+    write_vectors(tmp_path / "cell.h5", make_block(["c-good"]))
+    status, out, err = interrupted(tmp_path, number, ".", "--report", "json=r.json")
+    assert (status, err) == (128 + number, "")
     assert out.startswith("incomplete: 2 of 2 cases passed, interrupted before the others\n")
     report = json.loads((tmp_path / "r.json").read_text())
     assert (report["verdict"], report["interrupted"]) == ("incomplete", True)

@@ -29,20 +29,11 @@ from .suites import ONE
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
 CELL = CORE / "openvino/gru_cell/core.h5"
 ZERO = CORE / "openvino/gru_sequence/core_with_zero.h5"
-FLOAT32 = "openvino.GRUCell-3/core/float32/*"
 KEEPS, BEFORE = "len-zero.initial-state", "reset-false.before"
 
 
-def changed(tmp_path: Path, change: Callable[[Any], None]) -> Path:
-    """A copy of a core file, changed and signed again by a stranger."""
-    copy = Path(shutil.copy(CELL, tmp_path / "copy.h5"))
-    with h5py.File(copy, "r+") as file:
-        change(file)
-        write_digests(file)
-    return copy
-
-
 def signed_anew(source: Path, copy: Path, change: Callable[[Any], None]) -> Path:
+    """The float32 cases of a file, changed and signed again by a stranger."""
     shutil.copy(source, copy)
     with h5py.File(copy, "r+") as file:
         for dtype in [d for d in file if d not in ("spec", "float32")]:
@@ -65,7 +56,7 @@ def test_a_case_that_was_moved_out_of_the_verdict_is_found(
             file.move(f"float32/{name}", f"float32/{name}-nonportable")
             write_text_attribute(file[f"float32/{name}-nonportable"], "tier", "nonportable")
 
-    path = changed(tmp_path, demoted)
+    path = signed_anew(CELL, tmp_path / "v.h5", demoted)
     said = command("check", path, "--runtime", NUMPY, "--recompute", "1").said_in_one_line()
     assert "is marked as nonportable, and it holds nothing that is" in said
 
@@ -182,10 +173,7 @@ def test_an_attribute_twice(tmp_path: Path, command: Command) -> None:
         del block["attributes"]
         block["attributes"] = np.array(texts)
 
-    copy = Path(shutil.copy(CELL, tmp_path / "v.h5"))
-    with h5py.File(copy, "r+") as file:
-        doubled(file)
-        write_digests(file)
+    copy = signed_anew(CELL, tmp_path / "v.h5", doubled)
     said = command("check", copy, "--runtime", NUMPY).said_in_one_line()
     assert "an attribute stands there twice" in said
 
@@ -229,30 +217,23 @@ def limits(value: Callable[[str], float]) -> Callable[[Any], None]:
     return change
 
 
-@pytest.fixture
-def junk(tmp_path: Path) -> str:
+@pytest.mark.parametrize(
+    ("admitted", "demanded"),
+    [
+        (lambda name: np.inf if name == "bfloat16-gemm" else 0.0, ["--arithmetic", "float32=bfloat16-gemm"]),
+        (lambda _: 0.0, ["--atol", "1e30"]),
+    ],
+)  # fmt: skip
+def test_junk_does_not_conform_where_nothing_is_demanded(
+    admitted: Callable[[str], float], demanded: list[str], tmp_path: Path, command: Command
+) -> None:
+    """A tolerance that admits anything says nothing, whatever other classes admit."""
     code = "{name: np.full(t.shape, -12345.0).astype(t.dtype) for name, t in q.outputs.items()}"
     (tmp_path / "junk.py").write_text(f"import numpy as np\ndef run(q):\n    return {code}\n")
-    return f"{tmp_path / 'junk.py'}:run"
-
-
-def test_junk_does_not_conform_where_another_chain_admits_nothing(
-    tmp_path: Path, junk: str, command: Command
-) -> None:
-    """An infinite tolerance of the demanded class says nothing, whatever the last class admits."""
-    path = changed(tmp_path, limits(lambda name: np.inf if name == "bfloat16-gemm" else 0.0))
-    ended = command("check", path, "--runtime", junk, "--select", FLOAT32,
-                    "--arithmetic", "float32=bfloat16-gemm")  # fmt: skip
+    path = signed_anew(CELL, tmp_path / "v.h5", limits(admitted))
+    ended = command("check", path, "--runtime", f"{tmp_path / 'junk.py'}:run", *demanded)
     assert (ended.status, ended.out.startswith("incomplete: ")) == (1, True)
     assert "62 decide nothing" in ended.out
-
-
-def test_junk_does_not_conform_where_no_class_admits_anything(
-    tmp_path: Path, junk: str, command: Command
-) -> None:
-    path = changed(tmp_path, limits(lambda _: 0.0))
-    ended = command("check", path, "--runtime", junk, "--select", FLOAT32, "--atol", "1e30")
-    assert (ended.status, ended.out.startswith("incomplete: ")) == (1, True)
 
 
 def test_a_case_with_an_infinite_tolerance_does_not_decide(

@@ -27,11 +27,8 @@ BAD_USAGE: dict[str, tuple[list[str], str]] = {
     "ulp and rtol": (["--runtime", NUMPY, "--ulp", "1", "--rtol", "1"], "--ulp goes with neither"),
     "rtol negative": (["--runtime", NUMPY, "--rtol", "-1"], "--rtol is -1.0; expected a finite"),
     "atol nan": (["--runtime", NUMPY, "--atol", "nan"], "--atol is nan; expected a finite number"),
-    "ulp inf": (["--runtime", NUMPY, "--ulp", "inf"], "--ulp is inf; expected a finite number"),
-    "rtol a word": (["--runtime", NUMPY, "--rtol", "tight"], "'--rtol'.*not a valid float"),
     "timeout 0": (["--runtime", NUMPY, "--timeout", "0"], "--timeout"),
     "timeout nan": (["--runtime", NUMPY, "--timeout", "nan"], "--timeout"),
-    "two vectors": (["more.h5", "--runtime", NUMPY], r"unexpected extra argument"),
     "unknown option": (["--ulps", "1"], "No such option '?--ulps.*; see: grucible check --help$"),
 }  # fmt: skip
 
@@ -62,7 +59,11 @@ def test_help(command: Command) -> None:
     ("arguments", "status", "first"),
     [
         (["check", "vectors", "--runtime", NUMPY], 0, "conforms: 5 of 5 cases passed"),
-        (["check", "vectors", "--runtime", WRONG], 1, "does not conform: 4 of 5 cases"),
+        (
+            ["check", "vectors", "--runtime", WRONG, "--report", "html=r.html"],
+            1,
+            "does not conform: 4 of 5 cases",
+        ),
         (["check", "vectors", "--runtime", "nonsense"], 2, ""),
         (["show", "vectors", "*/a-good"], 0, f"{CELL}/made/float32/a-good"),
     ],
@@ -111,17 +112,6 @@ def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Comm
         ended,
         "'--dtype': 'bf16' is not one of 'float16', 'bfloat16', 'float32', 'float64'; see: grucible check",
     )
-
-
-@in_this_process
-def test_so_do_run_and_ask(some_vectors: Path, tmp_path: Path, command: Command) -> None:
-    options = ("--dtype", "bfloat16", "-o")
-    ended = command(
-        "run", some_vectors / "cell.h5", "--runtime", NUMPY, *options, tmp_path / "o.h5"
-    )
-    assert "1 ok" in ended.out + ended.err
-    ended = command("ask", some_vectors / "cell.h5", *options, tmp_path / "asked")
-    assert "1 question," in ended.out + ended.err
 
 
 PLAIN = "openvino.GRUCell-3/plain/float32/lbr"
