@@ -95,7 +95,8 @@ class RuntimePool:
         """Yield the answer to each question, in their order; some runs of them are asked ahead."""
         _ = self._free  # raises where the runtime does not load
         waiting: deque[Future[list[Reply]]] = deque()
-        for run in _runs(questions):
+        most = RUN if self.jobs > 1 else 1  # of one child, nothing answered is lost
+        for run in _runs(questions, most):
             waiting.append(self._executor.submit(self._ask, run))
             if len(waiting) > AHEAD * self.jobs:
                 yield from waiting.popleft().result()
@@ -128,14 +129,14 @@ class RuntimePool:
             child.close()
 
 
-def _runs(questions: Iterable[Question]) -> Iterator[list[Question]]:
-    """Split questions into runs, each of a limited number and size."""
+def _runs(questions: Iterable[Question], most: int) -> Iterator[list[Question]]:
+    """Split questions into runs, each of at most `most` and of a limited size."""
     run: list[Question] = []
     size = 0
     for question in questions:
         run.append(question)
         size += sum(array.nbytes for array in question.inputs.values())
-        if len(run) == RUN or size > RUN_BYTES:
+        if len(run) == most or size > RUN_BYTES:
             yield run
             run, size = [], 0
     if run:
