@@ -146,10 +146,13 @@ def write_some_vectors(root: Path) -> None:
     write_vectors(root / "deep" / "seq.h5", zero, operator=SEQUENCE)
 
 
-def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.bytes_) -> None:
+def write_outputs(
+    path: Path, vectors: Path, *, text: Callable[[str], Any] = np.bytes_, **layout: Any
+) -> None:
     """Write an outputs file with h5py alone, as FORMAT.md describes it: every answer is expected.
 
     With `text=str` its attributes are of variable length, as h5py writes a str, and a process reads them.
+    `layout` says how numbers are stored.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with h5py.File(vectors) as expected, h5py.File(path, "w") as outputs:
@@ -160,5 +163,5 @@ def write_outputs(path: Path, vectors: Path, *, text: Callable[[str], Any] = np.
                 made = outputs.create_group(f"{dtype}/{name}")
                 made["id"] = block["id"][:]
                 for output, answers in block["outputs"].items():
-                    made[f"outputs/{output}"] = answers[:]
-                    made[f"outputs/{output}"].attrs.update(answers.attrs)
+                    data = made.create_dataset(f"outputs/{output}", data=answers[:], **layout)
+                    data.attrs.update(answers.attrs)

@@ -18,13 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -36,6 +34,7 @@ sys.path.insert(0, str(TESTS))
 from judged import judge_outputs  # noqa: E402
 from robustness import structures  # noqa: E402
 
+from check import made  # noqa: E402
 from grucible import GrucibleError, load_vectors  # noqa: E402
 from grucible.cases.errors import VectorFileError  # noqa: E402
 from grucible.vectors.reader import open_vectors  # noqa: E402
@@ -67,9 +66,6 @@ class Row:
         self.findings += findings
 
 
-# mutants
-
-
 def mutate_bytes(path: Path, seed: int) -> None:
     """Change one to four bytes of a file: flip a bit, or put another value."""
     draw, raw = random.Random(seed), bytearray(path.read_bytes())
@@ -80,15 +76,11 @@ def mutate_bytes(path: Path, seed: int) -> None:
 
 
 def write_outputs(vectors: Path, path: Path, **layout: Any) -> None:
-    """Write the expected outputs of handmade vectors; with h5py's own texts, and filtered as `layout` says."""
-    with h5py.File(vectors) as old, h5py.File(path, "w") as new:
-        new.attrs.update({"format": "grucible outputs", "format_version": 2, "runtime": "x"})
+    """Write the expected outputs of handmade vectors, with a status each, and filtered as `layout` says."""
+    made.write_outputs(path, vectors, **layout)
+    with h5py.File(path, "r+") as file:
         for block in handmade.BLOCKS:
-            new[f"{block.path}/id"] = old[f"{block.path}/id"][:]
-            handmade.put_texts(new, f"{block.path}/status", ["ok"] * len(block.cases))
-            for name, data in old[f"{block.path}/outputs"].items():
-                made = new.create_dataset(f"{block.path}/outputs/{name}", data=data[:], **layout)
-                made.attrs.update(dict(data.attrs))
+            handmade.put_texts(file, f"{block.path}/status", ["ok"] * len(block.cases))
 
 
 def outcome(vectors: Path, outputs: Path, right: Sequence[bytes]) -> str:
@@ -116,21 +108,20 @@ def expected(vectors: Path) -> list[bytes]:
 
 def mutants(folder: Path, share: float) -> Iterator[Row]:
     """Mutants of handmade vectors and of outputs: bytes, and structure."""
-    vectors = folder / "vectors.h5"
+    vectors, sound = folder / "vectors.h5", folder / "sound.h5"
     handmade.write_handmade(vectors)
+    write_outputs(vectors, sound)
+    right = expected(vectors)
     layouts: dict[str, dict[str, Any]] = {
+        "vectors": {},
         "outputs": {},
         "outputs, gzip": {"compression": "gzip", "shuffle": True, "fletcher32": True},
         "outputs, lzf": {"compression": "lzf"},
     }
-    sound = folder / "sound.h5"
-    write_outputs(vectors, sound)
-    right = expected(vectors)
-    for name in ("vectors", *layouts):
-        good = vectors if name == "vectors" else folder / "good.h5"
-        if name in layouts:
-            write_outputs(vectors, good, **layouts[name])
-        changed = folder / f"{name}-mutant.h5"
+    for name, layout in layouts.items():
+        good, changed = folder / f"{name}.h5", folder / f"{name}-mutant.h5"
+        if name != "vectors":
+            write_outputs(vectors, good, **layout)
         for how, count in (("bytes", 5000), ("structure", 1250)):
             row = Row(f"mutants: {how} of {name}")
             for seed in range(int(count * share)):
@@ -142,12 +133,10 @@ def mutants(folder: Path, share: float) -> Iterator[Row]:
                 pair = (changed, sound) if good == vectors else (vectors, changed)
                 start = time.monotonic()
                 found = outcome(*pair, right if how == "bytes" else ())
-                sound_end = found in ("refused", "judged")
-                row.see(
-                    found if sound_end else "otherwise",
-                    start,
-                    *([] if sound_end else [f"{seed}: {found}"]),
-                )
+                if found in ("refused", "judged"):
+                    row.see(found, start)
+                else:
+                    row.see("otherwise", start, f"{seed}: {found}")
             yield row
 
 
@@ -174,12 +163,8 @@ def flips(folder: Path, share: float) -> Iterator[Row]:
     yield row
 
 
-# commands
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended: its status, what it wrote, and the megabytes that it took."""
+class Ended(NamedTuple):
+    """How a command ended: its status, what it wrote, the megabytes it took, and what it left running."""
 
     status: int
     out: str
@@ -187,21 +172,16 @@ class Ended:
     megabytes: float
     left: Sequence[str]
 
-    @property
-    def one_line(self) -> bool:
-        """Whether it was refused in one line."""
-        return self.status == 2 and self.err.startswith("grucible: ") and self.err.count("\n") == 1
-
 
 def run(
     command: Sequence[str | Path], limit: float, kill: int = signal.SIGKILL, cwd: Path | None = None
 ) -> Ended:
     """Run a command, killed after `limit` seconds; what it leaves running is named, and killed."""
-    value = f"{os.getpid()}-{time.monotonic_ns()}"
+    environment = {**os.environ, MARK: f"{os.getpid()}-{time.monotonic_ns()}"}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd,
-            env={**os.environ, MARK: value}, start_new_session=True,
+            env=environment, start_new_session=True,
         )  # fmt: skip
         most, status, deadline = 0.0, None, time.monotonic() + limit
         while status is None:
@@ -212,60 +192,37 @@ def run(
                 deadline, kill = time.monotonic() + 20, signal.SIGKILL
             time.sleep(0.01)
             status = process.poll()
-        left = _left(value)
         printed, errors = (
             os.pread(stream.fileno(), 1 << 20, 0).decode("utf-8", "replace")
             for stream in (out, err)
         )
-    return Ended(status, printed, errors, most, left)
+    there = psutil.process_iter(["environ"])
+    left = [one for one in there if (one.info["environ"] or {}).get(MARK) == environment[MARK]]
+    _, left = psutil.wait_procs(left, 5)
+    for one in left:
+        one.kill()
+    return Ended(status, printed, errors, most, [*map(str, left)])
 
 
-def _left(value: str) -> list[str]:
-    """The processes of a command that are there 5 seconds after its end; they are killed."""
-    deadline = time.monotonic() + 5
-    while True:
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if process.environ().get(MARK) == value:
-                    found.append(process)
-            except psutil.Error:
-                continue
-        if not found or time.monotonic() > deadline:
-            break
-        time.sleep(0.1)
-    for process in found:
-        process.kill()
-    return [str(process) for process in found]
-
-
+ID = f"{damage.BLOCK}/id"
 FILE_BOMBS: dict[str, Callable[[Path], None]] = {
     "a row of 8 GiB, compressed": damage.put(damage.X, damage.zeros_bomb(8 << 30, 1, rows=1)),
     "three rows of 250 MiB": damage.put(damage.X, damage.zeros_bomb(250 << 20, 1, rows=3)),
-    "512 million ids": damage.put(f"{damage.BLOCK}/id", damage.zeros_bomb(1 << 30, 1, "S2")),
-    "10^12 ids": damage.put(
-        f"{damage.BLOCK}/id", lambda file, at: file.create_dataset(at, (10**12,), "S9")
-    ),
-    "20,000 blocks": damage.edit(
-        lambda file: [file.create_group(f"float32/{number:05}") for number in range(20_000)]
-    ),
+    "512 million ids": damage.put(ID, damage.zeros_bomb(1 << 30, 1, "S2")),
+    "10^12 ids": damage.put(ID, lambda file, at: file.create_dataset(at, (10**12,), "S9")),
+    "20,000 blocks": damage.edit(lambda file: [file.create_group(f"float32/{n:05}") for n in range(20_000)]),
     "2,000 attributes of 30 KiB": damage.edit(
-        lambda file: [
-            file.attrs.create(f"x{n}", np.zeros(30 << 10, "u1")) for n in range(2_000)
-        ]
-    ),
+        lambda file: [file.attrs.create(f"x{n}", np.zeros(30 << 10, "u1")) for n in range(2_000)]),
 }  # fmt: skip
 _SPEC = (
     "operator: openvino.GRUSequence-5\nabout: a bomb\ndtypes: [float32]\n"
     "sizes: {{batch_size: 1, input_size: 1, hidden_size: 1, seq_length: 1}}\ncases:\n  - {}\n"
 )
-_HUNDRED = "[" + ", ".join(map(str, range(1, 101))) + "]"
+_HUNDRED = [*range(1, 101)]
 TEXT_BOMBS: dict[str, str] = {
     "a product of 10^8": _SPEC.format(
-        "product: {direction: [forward], "
-        + ", ".join(f"{n}: {_HUNDRED}" for n in ("batch_size", "input_size", "hidden_size", "seq_length"))
-        + "}"
-    ),
+        f"product: {{direction: [forward], batch_size: {_HUNDRED}, input_size: {_HUNDRED}, "
+        f"hidden_size: {_HUNDRED}, seq_length: {_HUNDRED}}}"),
     "a list of 100,000": _SPEC.format("list: [" + "{direction: forward}, " * 100_000 + "]"),
     "an integer of a million digits": _SPEC.format(f"list: [{{clip: {'9' * 1_000_000}}}]"),
     "lists 100,000 deep": "operator: " + "[" * 100_000,
@@ -279,43 +236,44 @@ def bombs(folder: Path, _: float) -> Iterator[Row]:
     """Small inputs that would take gigabytes or minutes if what they claim were believed."""
     path, spec, none = folder / "bomb.h5", folder / "spec.yaml", folder / "none"
     none.mkdir()
-    tried: list[tuple[str, list[list[str | Path]]]] = []
-    for what in FILE_BOMBS:
-        tried.append(
-            (what, [["check", path, "--outputs", none], ["show", path, "*"], ["score", path]])
-        )
-    for what in TEXT_BOMBS:
-        expect: list[str | Path] = ["check", "--runtime", "x", "--expect", spec]
-        tried.append((what, [["cases", spec], ["gen", spec, "-o", folder / "out"], expect]))
-    for what, commands in tried:
+    of_files: list[list[str | Path]] = [
+        ["check", path, "--outputs", none], ["show", path, "*"], ["score", path]
+    ]  # fmt: skip
+    of_texts: list[list[str | Path]] = [
+        ["cases", spec], ["gen", spec, "-o", folder / "out"], ["check", "--runtime", "x", "--expect", spec]
+    ]  # fmt: skip
+    for what in (*FILE_BOMBS, *TEXT_BOMBS):
         row = Row(f"bombs: {what}")
         if what in FILE_BOMBS:
             handmade.write_handmade(path)
             FILE_BOMBS[what](path)
         else:
             spec.write_text(TEXT_BOMBS[what])
-        for command in commands:
+        for command in of_files if what in FILE_BOMBS else of_texts:
             start = time.monotonic()
             found = run([*GRUCIBLE, *command], 60)
-            row.see("refused" if found.one_line else f"status {found.status}", start)
-            if not found.one_line and found.status != 0:
-                row.findings.append(f"{command[0]}: status {found.status}: {found.err[-200:]}")
-            took = time.monotonic() - start
+            took, wrong = time.monotonic() - start, list[str]()
+            refused = found.err.startswith("grucible: ") and found.err.count("\n") == 1
+            if (
+                "Traceback" in found.err
+                or found.status not in (0, 1, 2)
+                or (found.status == 2 and not refused)
+            ):
+                wrong.append(f"{command[0]}: status {found.status}: {found.err[-200:]}")
             if took > MOST_SECONDS or found.megabytes > MOST_MEGABYTES:
-                row.findings.append(f"{command[0]}: {took:.1f} s, {found.megabytes:.0f} MB")
+                wrong.append(f"{command[0]}: {took:.1f} s, {found.megabytes:.0f} MB")
+            row.see("refused" if found.status == 2 else f"status {found.status}", start, *wrong)
         yield row
 
 
 def kills(folder: Path, _: float) -> Iterator[Row]:
     """Kill commands at random moments: no file is torn, nothing runs on, and a later run makes all whole."""
-    draw = random.Random(14)
-    select = ["--select", "openvino.GRUCell-3/core/*"]
-    (folder / "slow.py").write_text(
-        "import time\ndef run(q):\n    time.sleep(0.01)\n    return {}\n"
-    )
-    commands: dict[str, list[str | Path]] = {
+    draw, select = random.Random(14), ["--select", "openvino.GRUCell-3/core/*"]
+    slow = folder / "slow.py"
+    slow.write_text("import time\ndef run(q):\n    time.sleep(0.01)\n    return {}\n")
+    commands: dict[str, list[str]] = {
         "gen": ["gen", *select, "--jobs", "2", "-o"],
-        "run": ["run", "--runtime", f"{folder / 'slow.py'}:run", *select, "-o"],
+        "run": ["run", "--runtime", f"{slow}:run", *select, "-o"],
     }
     for name, command in commands.items():
         row = Row(f"kills: {name}")
@@ -323,21 +281,16 @@ def kills(folder: Path, _: float) -> Iterator[Row]:
             number = (signal.SIGTERM, signal.SIGKILL, signal.SIGINT)[turn % 3]
             out, start = folder / f"{name}{turn // 4}", time.monotonic()
             found = run([*GRUCIBLE, *command, out], draw.uniform(0.3, 3), number)
-            torn = _torn(out) if name == "gen" else []
-            traceback = ["a traceback"] if "Traceback" in found.err else []
-            row.see(f"status {found.status}", start, *torn, *traceback, *found.left)
+            wrong = ["a traceback"] if "Traceback" in found.err else []
+            try:
+                for file in open_set(out).files if name == "gen" and [*out.rglob("*.h5")] else ():
+                    file.verify_content()
+            except GrucibleError as error:
+                wrong.append(f"torn: {error}")
+            row.see(f"status {found.status}", start, *wrong, *found.left)
         if name == "gen" and run([*GRUCIBLE, *command, out], 300).status:
             row.findings.append("a later run fails")
         yield row
-
-
-def _torn(folder: Path) -> list[str]:
-    try:
-        for file in open_set(folder).files if list(folder.rglob("*.h5")) else ():
-            file.verify_content()
-    except GrucibleError as error:
-        return [f"torn: {error}"]
-    return []
 
 
 ZERO = "return {'Ho': __import__('numpy').zeros((2, 2), 'f4')}"
@@ -352,16 +305,11 @@ MODULES = {
     "no_run": "walk = 3",
     "a_number": "run = 3",
     "imports_itself": "from grucible.check.observed.serve import serve; serve(__file__ + ':run')",
-    "speaks": "import os\nfor n in range(3, 64):\n    try: os.write(n, b'grucible 1\\nend\\nok\\nend\\n' * 9)\n"
-    f"    except OSError: pass\ndef run(q): {ZERO}",
-    "closes": f"import os; os.closerange(3, 999)\ndef run(q): {ZERO}",
     "no_arguments": "def run(): pass",
     "generates": "def run(q): yield q",
     "version_raises": f"class R:\n    version = property(lambda s: 1 / 0)\n    def __call__(self, q): {ZERO}\nrun = R()",
     "all_attributes": "class R:\n    def __getattr__(self, name): raise SystemExit(0)\nrun = R()",
-    "no_modules": f"import sys\nsys.modules.clear()\ndef run(q): {ZERO}",
     "hangs_at_exit": f"import atexit, time\natexit.register(time.sleep, 600)\ndef run(q): {ZERO}",
-    "no_memory": f"import resource\nresource.setrlimit(resource.RLIMIT_AS, (1, 1))\ndef run(q): {ZERO}",
     "forks": f"import os\nfor _ in range(4): os.fork()\ndef run(q): {ZERO}",
 }  # fmt: skip
 """Modules that misbehave when they are imported or called; no answer of theirs is right."""
@@ -371,31 +319,28 @@ HONEST = ("prints", "big_endian", "returns_less", "flood_of_complaints")
 
 def hostile(folder: Path, _: float) -> Iterator[Row]:
     """Runtimes that crash, hang and lie: none of them conforms, and the judge ends in time."""
-    package = types.ModuleType("grucible_check_tests")  # of a package without a name
-    package.__path__ = [str(CHECK)]
-    sys.modules[package.__name__] = package
-    made = import_module(f"{package.__name__}.made")
-    cell = folder / "cell.h5"
+    cell, misbehaving = folder / "cell.h5", CHECK / "misbehaving.py"
     made.write_vectors(cell, made.make_block(made.NAMES))
-    runtimes: dict[str, list[tuple[str, str]]] = {"modules": [], "misbehaving": []}
     for name, text in MODULES.items():
         (folder / f"{name}.py").write_text(text)
-        runtimes["modules"].append((name, f"{folder / name}.py:run"))
-    for name, value in runpy.run_path(str(CHECK / "misbehaving.py")).items():
-        if getattr(value, "__qualname__", "").startswith("on_bad_cases.") or name == "prints":
-            runtimes["misbehaving"].append((name, f"{CHECK / 'misbehaving.py'}:{name}"))
+    found = runpy.run_path(str(misbehaving)).items()
+    called = [n for n, v in found if getattr(v, "__qualname__", "").startswith("on_bad_cases.")]
+    runtimes = {
+        "modules": {name: f"{folder / name}.py:run" for name in MODULES},
+        "misbehaving": {name: f"{misbehaving}:{name}" for name in [*called, "prints"]},
+    }
     for kind, several in runtimes.items():
         row = Row(f"hostile: {kind}")
-        for name, runtime in several:
+        for name, runtime in several.items():
             start = time.monotonic()
             command = [*GRUCIBLE, "check", str(cell), "--runtime", runtime, "--timeout", "2"]
-            found = run(command, 60, cwd=folder)
-            wrong = [f"left running: {one}" for one in found.left]
-            if found.status not in (0, 1, 2) or "\nTraceback" in f"\n{found.err}":
-                wrong.append(f"status {found.status}: {found.err[-200:]}")
-            if re.match(r"conforms(?! where)", found.out) and name not in HONEST:
+            ended = run(command, 60, cwd=folder)
+            wrong = [f"left running: {one}" for one in ended.left]
+            if ended.status not in (0, 1, 2) or "\nTraceback" in f"\n{ended.err}":
+                wrong.append(f"status {ended.status}: {ended.err[-200:]}")
+            if re.match(r"conforms(?! where)", ended.out) and name not in HONEST:
                 wrong.append("conforms")
-            row.see(f"status {found.status}", start, *(f"{name}: {one}" for one in wrong))
+            row.see(f"status {ended.status}", start, *(f"{name}: {one}" for one in wrong))
         yield row
 
 
@@ -416,10 +361,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for row in CAMPAIGNS[name](Path(folder), given.share):
                 how = ", ".join(f"{count:,} {how}" for how, count in sorted(row.ended.items()))
-                print(
-                    f"| {row.what} | {row.ended.total():,} | {how} | {row.seconds:.2g} | {len(row.findings)} |",
-                    flush=True,
-                )
+                cells = f"{row.what} | {row.ended.total():,} | {how} | {row.seconds:.2g}"
+                print(f"| {cells} | {len(row.findings)} |", flush=True)
                 found += [f"{row.what}: {one}" for one in row.findings]
     print("".join(f"\n- {one}" for one in found))
     sys.exit(1 if found else 0)
