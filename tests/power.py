@@ -1,10 +1,10 @@
 """Measure the power of the tests: change one thing in a module that decides; a test must fail.
 
-python tests/power.py --sample 20 --seed 1 [--area judging] [--jobs 2] [--tree FOLDER] [--to FILE]
+python tests/power.py --sample 20 --seed 1 [--area judging] [--jobs 2] [--tree FOLDER]
 
 A mutant differs from the package by one operator, constant, condition, return value or statement. Mutants are
 sorted by a hash of the change, so code that is the same in two trees gives the same sample. Each runs with the
-tests of its area in a copy of the tree, whose modules have lost their comments, as mutants have.
+tests of its area in a copy of the tree.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import hashlib
 import os
 import queue
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import xml.etree.ElementTree as ET
-from collections import Counter, defaultdict
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +31,9 @@ AREAS = {
     "exact": "gen/exact: balls elementary round_ball trace exact",
     "tolerances": "gen/tolerances gen/gru.py gen/formula.py: error_arithmetic gate error_bounds clips exact"
     " trace tolerances oracles format_page",
-    "reading": "vectors vectors/hdf5: writer reader digest between hostile seal selected each_case_once not_read"
-    " format_2 format_page links odd_ids large_files outputs",
-    "judging": "check/judging check/judging.py check/verdict.py: compare tolerance holding nonportable"
-    " impossible_expectations reach infinite_tolerances verdict demanded expecting expectations one_reading"
-    " one_case grade stated",
-}
+    "reading": "vectors: writer reader digest between hostile selected each_case_once format_page outputs",
+    "judging": "check/judging check/verdict.py: compare reach verdict demanded expecting one_reading one_case grade stated",
+}  # fmt: skip
 """For each area its modules or folders, and the names of its files of tests; what a tree lacks is left out."""
 _OTHERS = (
     "Lt:LtE,GtE LtE:Lt,Gt Gt:GtE,LtE GtE:Gt,Lt Eq:NotEq NotEq:Eq Is:IsNot IsNot:Is In:NotIn NotIn:In Add:Sub"
@@ -56,28 +53,30 @@ Mutant = tuple[str, str, str, str]
 
 def changed(node: Any) -> Iterator[ast.AST]:
     """List what may stand in place of a node of the syntax tree."""
-    fields = dict(ast.iter_fields(node))
+
+    def having(**fields: Any) -> ast.AST:
+        made = copy(node)
+        vars(made).update(fields)
+        return made
+
     match node:
-        case ast.Compare() | ast.BinOp() | ast.BoolOp():
-            ops = fields.get("ops", [fields.get("op")])
+        case ast.Compare(ops=ops):
             for at, op in enumerate(ops):
                 for name in OTHERS.get(type(op).__name__, []):
-                    new = getattr(ast, name)()
-                    several = {"ops": [*ops[:at], new, *ops[at + 1 :]]}
-                    yield type(node)(**fields | (several if "ops" in fields else {"op": new}))
-        case ast.Name() | ast.Attribute():
-            field = "id" if "id" in fields else "attr"
-            for name in OTHERS.get(fields[field], []):
-                yield type(node)(**fields | {field: name})
+                    yield having(ops=[*ops[:at], getattr(ast, name)(), *ops[at + 1 :]])
+        case ast.BinOp(op=op) | ast.BoolOp(op=op):
+            yield from (
+                having(op=getattr(ast, name)()) for name in OTHERS.get(type(op).__name__, [])
+            )
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            field = "id" if isinstance(node, ast.Name) else "attr"
+            yield from (having(**{field: other}) for other in OTHERS.get(name, []))
         case ast.UnaryOp():
             yield node.operand
-        case ast.Constant(value) if isinstance(value, int | float):
-            values = [not value] if isinstance(value, bool) else [value + 1, value - 1]
-            yield from map(ast.Constant, values)
-        case ast.Slice():
-            for side, op in (("lower", ast.Add()), ("upper", ast.Sub())):
-                if fields[side]:
-                    yield ast.Slice(**fields | {side: ast.BinOp(fields[side], op, ast.Constant(1))})
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value) | float(value)):
+            yield from map(ast.Constant, (value + 1, value - 1))
         case ast.Return(value) if value and not isinstance(value, ast.Constant):
             yield ast.Return(ast.Constant(None))
         case (
@@ -85,10 +84,9 @@ def changed(node: Any) -> Iterator[ast.AST]:
             | ast.Assign([ast.Subscript() | ast.Attribute()])
         ):  # fmt: skip
             yield ast.Pass()
-        case ast.If(test=ast.Compare()) | ast.While(test=ast.Compare()):
-            pass
-        case ast.If() | ast.While() | ast.IfExp():
-            yield type(node)(**fields | {"test": ast.UnaryOp(ast.Not(), node.test)})
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
+            if not isinstance(test, ast.Compare) or isinstance(node, ast.IfExp):
+                yield having(test=ast.UnaryOp(ast.Not(), test))
 
 
 def places(node: ast.AST, where: str = "") -> Iterator[tuple[str, ast.AST, Callable[[Any], None]]]:
@@ -131,13 +129,15 @@ class Copy:
         self.root, self.below = below / "grucible", below
         hidden = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build", "out")
         shutil.copytree(tree, self.root, ignore=hidden)
-        (below / "tmp").mkdir()
-        found = [self.root / name for name in AREAS[area].partition(":")[0].split()]
+        modules, _, tests = AREAS[area].partition(":")
+        found = [self.root / name for name in modules.split()]
         files = [file for one in found for file in (one.glob("*.py") if one.is_dir() else [one])]
-        self.modules = [file for file in sorted(files) if file.is_file()]
-        self.names = [str(file.relative_to(self.root)) for file in self.modules]
-        for file, name in zip(self.modules, self.names, strict=True):
-            self.write(name, ast.unparse(ast.parse(file.read_text(encoding="utf-8"))))
+        self.names = [str(f.relative_to(self.root)) for f in sorted(files) if f.is_file()]
+        self.tests = [
+            *map(str, (f for name in tests.split() for f in self.root.rglob(f"test_{name}.py")))
+        ]
+        for name in self.names:
+            self.write(name, ast.unparse(ast.parse((self.root / name).read_text("utf-8"))))
 
     def write(self, name: str, source: str) -> None:
         """Replace a module, and what was compiled of it."""
@@ -146,52 +146,26 @@ class Copy:
         for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
             compiled.unlink()
 
-    def test(self, *arguments: str, seconds: int = 1800) -> tuple[int, str]:
-        """Run pytest, with a limit of seconds on the CPU: its status, and the first file that failed."""
-        command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "--tb=no"]
-        path = {"PYTHONPATH": str(self.below), "TMPDIR": str(self.below / "tmp")}
-        with (self.below / "said").open("w+", encoding="utf-8") as said:
-            status = subprocess.run(
-                [*command, *arguments],
-                cwd=self.root,
-                env=os.environ | path,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.DEVNULL,
-                check=False,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
-            ).returncode
-            said.seek(0)
-            failed = re.search(r"^(?:FAILED|ERROR) ([^:\s]+)", said.read(), re.MULTILINE)
-        return status, failed[1] if failed else "time or start"
-
-
-class Tests:
-    """The tests of an area that pass without a mutant; those first that kill most in a second."""
-
-    def __init__(self, copy: Copy, area: str) -> None:
-        """Run all once, and leave out those that fail."""
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.kills = Counter[str]()
-        self.left_out: list[str] = []
-        names = AREAS[area].partition(":")[2].split()
-        files = [file for name in names for file in copy.root.glob(f"tests/**/test_{name}.py")]
-        report = copy.below / "report.xml"
-        copy.test(f"--junitxml={report}", "-ojunit_family=xunit1", *map(str, files))
-        for case in ET.parse(report).iter("testcase"):
-            self.seconds[case.attrib["file"]] += float(case.attrib["time"])
-            if case.find("failure") is not None or case.find("error") is not None:
-                self.left_out.append(f"--deselect={case.attrib['file']}::{case.attrib['name']}")
-        if failed := self.run(copy):
-            sys.exit(f"{area}: {failed} fails without a mutant")
-
-    def run(self, copy: Copy) -> str:
-        """Run them until one fails: say where, or "" if all passed."""
-        files = sorted(self.seconds, key=lambda f: -(self.kills[f] + 0.1) / (self.seconds[f] + 1))
-        limit = int(3 * sum(self.seconds.values())) + 30
-        status, failed = copy.test("-x", *self.left_out, *files, seconds=limit)
-        self.kills[failed] += status != 0
-        return failed if status else ""
+    def fails(self, seconds: float) -> str:
+        """Run the tests until one fails, with a limit on the time: say which, or "" if all passed."""
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-qx",
+            "-n0",
+            "-p",
+            "no:cacheprovider",
+            "--tb=no",
+        ]
+        environment = os.environ | {"PYTHONPATH": str(self.below), "TMPDIR": str(self.below)}
+        try:
+            ended = subprocess.run([*command, *self.tests], cwd=self.root, env=environment, text=True,
+                                   capture_output=True, check=False, timeout=seconds)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "time"
+        failed = re.search(r"^(?:FAILED|ERROR) ([^:\s]+)", ended.stdout, re.MULTILINE)
+        return "" if ended.returncode == 0 else failed[1] if failed else "start"
 
 
 def measure(area: str, asked: argparse.Namespace, folder: Path) -> list[str]:
@@ -199,21 +173,21 @@ def measure(area: str, asked: argparse.Namespace, folder: Path) -> list[str]:
     copies: queue.Queue[Copy] = queue.Queue()
     for job in range(asked.jobs):
         copies.put(Copy(asked.tree.resolve(), folder / f"{area}{job}", area))
-    first = copies.queue[0]
-    sources = {
-        name: file.read_text() for name, file in zip(first.names, first.modules, strict=True)
-    }
-    tests = Tests(first, area)
+    first, start = copies.queue[0], time.monotonic()
+    if failed := first.fails(3600):
+        sys.exit(f"{area}: {failed} fails without a mutant")
+    seconds = 3 * (time.monotonic() - start) + 30
+    sources = {name: (first.root / name).read_text("utf-8") for name in first.names}
     every = [m for name in first.names for m in mutants(asked.tree / name, name, asked.seed)]
     sample = sorted(every)[: asked.sample]
 
     def run(mutant: Mutant) -> str:
         _, name, source, what = mutant
-        copy = copies.get()
-        copy.write(name, source)
-        ended = tests.run(copy)
-        copy.write(name, sources[name])
-        copies.put(copy)
+        tree = copies.get()
+        tree.write(name, source)
+        ended = tree.fails(seconds)
+        tree.write(name, sources[name])
+        copies.put(tree)
         print(f"{area}: {what}: {ended or 'survived'}", flush=True)
         return "" if ended else f"  survived  {what}"
 
@@ -232,14 +206,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="mutants at the same time")
     parser.add_argument("--area", action="append", choices=AREAS, help="an area; repeatable")
     parser.add_argument("--tree", type=Path, default=Path(__file__).parents[1])
-    parser.add_argument("--to", type=Path, help="a file for the result, too")
     asked, lines = parser.parse_args(), list[str]()
     with tempfile.TemporaryDirectory(prefix="power-") as folder:
         for area in asked.area or AREAS:
             lines += measure(area, asked, Path(folder))
             print(*lines, sep="\n", flush=True)
-            if asked.to:
-                asked.to.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
