@@ -1,25 +1,307 @@
-"""The invalid questions: of each operator and dtype, one for each defect.
+"""The invalid questions: of each operator and dtype, one for each defect, from an operator's description.
 
 An id is `<operator>/invalid/<dtype>/<defect>`, and no case spec may have that theme. An invalid question
 needs no answer, so none stands in a file. It is made from a valid one that is small and forward, has
 everything given, and no randomness: every number is a sixteenth, which all dtypes hold.
+
+Each defect has an entry in the owner's ledger. If the owner's text forbids it, a runtime must refuse the
+question. If the text is silent, or leaves the behaviour undefined, the defect does not decide: what a runtime
+does is only reported. A defect without an entry in the ledger is not asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from .defects import SIZES, Defect, defects, written
-from .dtypes import Array, Arrays, numpy_dtype
+from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from .operators import OPERATORS
-from .operators.signature import Operator, Tensor
+from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
+from .operators.values import value_text
 from .question import INVALID, Question, pose
 from .selection import may_select, selected
+
+_FORBIDDEN: Mapping[str, Mapping[str, str]] = {
+    "openvino": {
+        "shape": "shapes", "dtype": "w-type", "dtype of lengths": "t2-int",
+        "required input": "required-inputs", "required attribute": "required-attributes",
+        "hidden": "hidden-size", "activation": "act-names", "number of activations": "act-arity",
+        "clip": "clip-default", "direction": "direction-required", "switch": "lbr-bool?",
+        "length below": "len-negative?", "length above": "len-beyond?",
+    },
+    "openvino.GRUSequence-5 B": {"dtype": "b-type?"},  # "of type T", which that page does not define
+    "onnx": {
+        "shape": "shapes", "dtype": "one-type", "dtype of lengths": "types",
+        "required input": "required-inputs", "hidden": "hidden-size", "activation": "names",
+        "number of activations": "arity", "number of parameters": "parameter-order?",
+        "clip": "clip-range?", "direction": "direction", "layout": "layout",
+        "length below": "lens-range?", "length above": "lens-range?",
+    },
+    "bnnsgraph": {
+        "shape": "shapes", "dtype": "dtype", "required input": "declaration",
+        "required attribute": "declaration", "activation": "declaration", "direction": "direction",
+    },
+}  # fmt: skip
+"""The ledger entry of each rule: by owner, or by operator and input where their entry differs.
+
+An entry that ends in `?` does not decide: the text is silent, or leaves the behaviour undefined.
+"""
+SIZES = {"batch": 2, "time": 3, "input": 4, "hidden": 5}
+"""The sizes of the valid questions that defects are put into."""
+_WRITTEN: Mapping[Meaning, Any] = {
+    "hidden": SIZES["hidden"],
+    "direction": "forward",
+    "f": "sigmoid",
+    "g": "tanh",
+    "bias_inside": True,
+    "sequence": True,
+}
+"""Attributes that valid questions write out; `written` adds activations. All others keep their defaults.
+
+A runtime that refuses every question without activations would refuse each defect for the wrong reason.
+"""
+_PARAMETERS = [0.25, 0.5, 0.75]
+"""Parameters of an activation; all dtypes hold them."""
+_BIAS_PARTS = (3, 4, 6, 8)
+"""Numbers in a bias, in multiples of hidden_size: all that some operator has, and plausible wrong ones."""
+
+Change = Callable[[Array], Array]
+
+
+def unchanged(array: Array) -> Array:
+    """Return the same array."""
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Defect:
+    """One thing made wrong in a valid question: its attributes, or one input.
+
+    `rule` is what it breaks, `name` the last part of the question's id, `about` a sentence that says what is
+    wrong, and `ledger` the entry in the owner's ledger. If `decides` is false, the text is silent or leaves
+    open what happens, and what a runtime does is only reported.
+
+    The valid question is the baseline with the attributes `valid`. The defect overwrites attributes with
+    `given`; None removes one. It replaces the input `tensor` by `change` of it, or removes it if there is
+    no `change`.
+
+    A runtime that overlooks the defect may answer a valid question instead. Such a question has the right
+    input changed by one of `taken_for`, and the attributes of one of `attributes_taken_for`.
+    """
+
+    rule: str
+    name: str
+    about: str
+    ledger: str = ""
+    decides: bool = True
+    valid: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
+    tensor: str = ""
+    change: Change | None = None
+    taken_for: tuple[Change, ...] = (unchanged,)
+    attributes_taken_for: tuple[Mapping[str, Any], ...] = ({},)
+
+
+def written(operator: Operator) -> dict[str, Any]:
+    """List the attributes that valid questions write out."""
+    return {
+        one.name: list(one.default) if one.sets == "activations" else _WRITTEN[one.sets]
+        for one in operator.attributes
+        if one.required or one.sets in _WRITTEN or one.sets == "activations"
+    }
+
+
+@cache
+def defects(operator: Operator) -> tuple[Defect, ...]:
+    """List the defects that have an entry in the ledger of the operator's owner."""
+    candidates = {one.name: _of_attribute(operator, one) for one in operator.attributes}
+    attributes = operator.with_defaults(written(operator))
+    forms = [tensor.form(attributes) for tensor in operator.inputs]
+    named = Counter(symbol for form in forms for symbol in _symbols(form))
+    for tensor, form in zip(operator.inputs, forms, strict=True):
+        candidates[tensor.name] = _of_input(operator, tensor, form, named)
+    usual = _FORBIDDEN.get(operator.owner, {})
+    found = []
+    for of, made in candidates.items():
+        rules = {**usual, **_FORBIDDEN.get(f"{operator.name} {of}", {})}
+        for defect in made:
+            if entry := rules.get(defect.rule):
+                named_so = replace(defect, name=f"{of}-{defect.name}", ledger=entry.rstrip("?"))
+                found.append(replace(named_so, decides=not entry.endswith("?")))
+    return tuple(found)
+
+
+def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
+    """Make the defects of an attribute, by its meaning."""
+
+    def wrong(rule: str, name: str, value: Any, about: str, **rest: Any) -> Defect:
+        return Defect(rule, name, f"{one.name} {about}", given={one.name: value}, **rest)
+
+    right, first, second = SIZES["hidden"], *_PARAMETERS[:2]
+    if one.required:
+        yield wrong("required attribute", "missing", None, "is required, but left out")
+    match one.sets:
+        case "hidden":
+            sizes = {"zero": 0, "negative": -right, "more": right + 1, "less": right - 1}
+            for name, size in sizes.items():
+                about = f"is {size}, but the inputs have a hidden size of {right}"
+                yield wrong("hidden", name, size, about)
+        case "f" | "g":
+            about = "is 'gelu', which is no activation of this operator"
+            yield wrong("activation", "gelu", "gelu", about)
+        case "activations":
+            f, g = one.default
+            for name, functions in (("unknown-f", ["gelu", g]), ("unknown-g", [f, "gelu"])):
+                about = "names 'gelu', which is no activation of this operator"
+                yield wrong("activation", name, functions, about)
+            rule = "number of activations"
+            for name, functions in (("one", [f]), ("three", [f, g, f])):
+                about = f"has {len(functions)} entries; expected 2"
+                yield wrong(rule, name, functions, about)
+            if one.per_direction and (direction := operator.setting("direction")):
+                both = {one.name: [f, g, f, g], direction.name: "bidirectional"}
+                about = "has 4 entries for one direction; expected 2"
+                yield wrong(rule, "four", [f, g, f, g], about)
+                about = "has 2 entries for two directions; expected 4"
+                yield wrong(rule, "two-of-four", [f, g], about, valid=both)
+        case "alpha" | "beta" if taking := operator.setting("activations"):
+            defaults = {
+                name: getattr(function, one.sets)
+                for name, function in taking.choices.items()
+                if one.sets in function.takes
+            }
+            name = next(name for name, default in defaults.items() if not math.isnan(default))
+            valid = {taking.name: [name, name], one.name: [first, second]}
+            taken: tuple[Mapping[str, Any], ...] = ({}, {one.name: [first, defaults[name]]})
+            for count, given in (("one", [first]), ("three", _PARAMETERS)):
+                about = f"has {len(given)} entries; two activations take one"
+                defect = wrong("number of parameters", count, given, about, valid=valid)
+                yield replace(defect, attributes_taken_for=taken)
+        case "clip":  # taken for no clipping, or for the bound without its sign
+            for name, bound in (("zero", 0.0), ("negative", -0.5), ("nan", math.nan)):
+                taken = ({}, {one.name: 0.5}) if bound < 0 else ({},)
+                about = f"is {bound:g}; expected a positive number"
+                yield wrong("clip", name, bound, about, attributes_taken_for=taken)
+        case "direction":
+            about = f"is 'backward'; expected one of {', '.join(one.choices)}"
+            taken = ({}, {one.name: "reverse"})
+            yield wrong("direction", "backward", "backward", about, attributes_taken_for=taken)
+        case _ if one.kind == "boolean":
+            yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
+        case "" if one.kind == "int" and one.choices:
+            yield wrong("layout", "two", 2, "is 2; expected 0 or 1")
+
+
+def _of_input(
+    operator: Operator, tensor: Tensor, form: Form, named: Mapping[str, int]
+) -> Iterator[Defect]:
+    """Make the defects of an input: missing; or of a wrong rank, dimension, dtype, length or bias size.
+
+    `named` counts the axes of all inputs that have a symbol.
+    """
+    name, lengths = tensor.name, tensor.role == "lengths"
+
+    def wrong(rule: str, kind: str, about: str, change: Change | None, *taken: Change) -> Defect:
+        taken_for = taken or (unchanged,)
+        return Defect(rule, kind, about, tensor=name, change=change, taken_for=taken_for)
+
+    if tensor.required:
+        instead = unchanged if lengths else np.zeros_like
+        yield wrong("required input", "missing", f"{name} is required, but left out", None, instead)
+    expected = f"expected {len(form.axes)}: {', '.join(form.axes)}"
+    about = f"{name} has one axis too few; {expected}"
+    yield wrong("shape", "axis-less", about, lambda array: array[0].copy(), _all_as_first)
+    about = f"{name} has one axis too many; {expected}"
+    yield wrong("shape", "axis-more", about, lambda array: array[np.newaxis].copy())
+    for place, (axis, symbol) in enumerate(zip(form.axes, _symbols(form), strict=True)):
+        if named[symbol] < 2:  # no other input says how large it is
+            continue
+        about, word = f"the axis {axis} of {name} is one too", axis.replace("*", "")
+        longer, shorter = (partial(_resized, axis=place, by=by) for by in (1, -1))
+        yield wrong("shape", f"{word}-more", f"{about} large", longer)
+        if operator.sizes[symbol] != "direction":  # one direction less would be none
+            zeros = partial(_zeros_at_end, axis=place, count=1)
+            yield wrong("shape", f"{word}-less", f"{about} small", shorter, zeros)
+    if lengths:
+        dtypes = {d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]}
+        for dtype, word in ({"float32": "float"} | dtypes).items():
+            about, change = f"{name} holds {dtype} numbers", partial(np.ndarray.astype, dtype=dtype)
+            yield wrong("dtype of lengths", word, about, change)
+        below, zero, above = (partial(_last_is, value=n) for n in (-1, 0, SIZES["time"] + 1))
+        yield wrong("length below", "negative", f"{name} holds -1", below, zero, unchanged)
+        about = f"{name} holds {SIZES['time'] + 1}, but the time axis has {SIZES['time']} steps"
+        yield wrong("length above", "beyond", about, above)
+        return
+    about = f"{name} has a different floating-point type from the other inputs"
+    yield wrong("dtype", "other-float", about, _other_float)
+    whole = partial(_whole, dtype=np.int32)
+    yield wrong("dtype", "integer", f"{name} holds integers", whole, _whole)
+    if tensor.role == "b":
+        yield from _of_bias(tensor)
+
+
+def _of_bias(tensor: Tensor) -> Iterator[Defect]:
+    """Make biases of another operator's size, or of the size for the other place of the reset gate."""
+    forms = {len(form.parts): form for form in reversed(tensor.forms)}
+    for right, form in sorted(forms.items()):
+        valid = dict(form.when) if len(forms) > 1 else {}
+        where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
+        axis = form.axes[-1]
+        for wrong in _BIAS_PARTS:
+            if wrong == right:
+                continue
+            more = (wrong - right) * SIZES["hidden"]
+            yield Defect(
+                rule="shape",
+                name=f"{wrong}H-where-{right}H",
+                about=f"{tensor.name} has {axis.replace(str(right), str(wrong), 1)} numbers; "
+                f"expected {axis}{where}",
+                valid=valid,
+                tensor=tensor.name,
+                change=partial(_resized, axis=-1, by=more),
+                taken_for=(
+                    unchanged if more > 0 else partial(_zeros_at_end, axis=-1, count=-more),
+                ),
+            )
+
+
+def _symbols(form: Form) -> list[str]:
+    """List the size symbol of each axis."""
+    return [axis.rpartition("*")[2] for axis in form.axes]
+
+
+def _all_as_first(array: Array) -> Array:
+    return np.broadcast_to(array[:1], array.shape).copy()
+
+
+def _resized(array: Array, axis: int, by: int) -> Array:
+    """Leave out numbers at the end of an axis, or repeat those at its start."""
+    return array.take(range(array.shape[axis] + by), axis, mode="wrap")
+
+
+def _zeros_at_end(array: Array, axis: int, count: int) -> Array:
+    found = array.copy()
+    np.moveaxis(found, axis, 0)[-count:] = 0
+    return found
+
+
+def _other_float(array: Array) -> Array:
+    other = "float16" if dtype_name(array.dtype) == "float32" else "float32"
+    return array.astype(FLOAT_TYPES[other].numpy)
+
+
+def _whole(array: Array, dtype: Any = None) -> Array:
+    return np.rint(array.astype(np.float64) * 4).astype(dtype or array.dtype)
+
+
+def _last_is(array: Array, value: int) -> Array:
+    return np.concatenate([array[:-1], np.full(1, value, array.dtype)])
 
 
 @dataclass(frozen=True, eq=False)

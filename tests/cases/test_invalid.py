@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from grucible.__main__ import main
-from grucible.cases.defects import defects
 from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.invalid import InvalidQuestion, baseline, invalid_questions
+from grucible.cases.invalid import InvalidQuestion, baseline, defects, invalid_questions
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import QuestionError, pose
 
