@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def test_each_status_is_its_own() -> None:
 
 
 def test_a_mistake_is_told_though_float64_is_computed_in_float32() -> None:
-    """As in the other dtypes, and what is refused altogether is told once."""
+    """As in the other dtypes, and what is refused altogether has no table."""
 
     def both(question: Question) -> Any:
         if question.operator != "openvino.GRUSequence-5":
@@ -83,10 +84,8 @@ def test_a_mistake_is_told_though_float64_is_computed_in_float32() -> None:
     wrong = {row.feature: row.misreading for row in found.rows if row.status == "wrong"}
     assert wrong == dict.fromkeys(["clip0.5", "lbr-clip0.5", "clip0.5-ragged"], "clip ignored")
     lines = list(profile_lines(found))
-    cells = [line for line in lines if "openvino.GRUCell-3" in line]
-    assert cells == [
-        f"  openvino.GRUCell-3: {len([r for r in found.rows if 'Cell' in r.operator])} refused"
-    ]
+    cells = sum("Cell" in row.operator for row in found.rows)
+    assert [one for one in lines if "Cell" in one] == [f"  openvino.GRUCell-3: {cells} refused"]
     assert lines[-1] == "what is asked: grucible show openvino.GRUSequence-5/plain/float64/clip0.5"
 
 
@@ -198,16 +197,11 @@ def test_an_arithmetic_that_is_coarser_is_named() -> None:
 
 def _without(question: Question, attribute: str) -> Question:
     given = {name: value for name, value in question.given.items() if name != attribute}
-    return Question(
-        question.id, question.operator, question.dtype, given, question.inputs, question.outputs
-    )
+    return replace(question, given=given)
 
 
 def _with_inputs(question: Question, **inputs: Any) -> Question:
-    return Question(
-        question.id, question.operator, question.dtype, question.given,
-        {**question.inputs, **inputs}, question.outputs,
-    )  # fmt: skip
+    return replace(question, inputs={**question.inputs, **inputs})
 
 
 # profiles side by side
@@ -239,10 +233,8 @@ def test_a_text_that_is_no_page_is_kept(tmp_path: Path, command: Command) -> Non
     assert mine.read_text() == "# My notes\n"
 
 
-@pytest.mark.parametrize(
-    ("ends", "status"), [(GrucibleError("no such"), 2), (KeyboardInterrupt(), 130)]
-)
-def test_the_page_has_what_was_found_before_another_runtime_did_not_load(
+@pytest.mark.parametrize(("ends", "status"), [(GrucibleError("no"), 2), (KeyboardInterrupt(), 130)])
+def test_what_was_found_before_another_runtime_did_not_load_is_written(
     ends: BaseException,
     status: int,
     tmp_path: Path,
@@ -257,9 +249,7 @@ def test_the_page_has_what_was_found_before_another_runtime_did_not_load(
     monkeypatch.setattr("grucible.check.cli.asking.profile_of", profile_of)
     page = tmp_path / "profiles.md"
     both = ("profile", "--runtime", "right", "--runtime", "none")
-    ended = command(*both, "--page", page)
-    assert ended.status == status
-    assert ended.err in ("grucible: no such\n", "interrupted\n")
+    assert command(*both, "--page", page).status == status
     assert "--runtime right --page" in page.read_text()
     [profile] = json.loads(command(*both, "--json").out)["profiles"]
     assert profile["runtime"]["name"] == "right"

@@ -25,17 +25,13 @@ def test_show_by_id(some_vectors: Path, command: Command) -> None:
     assert lines[0] == f"{SEQUENCE}/made/float32/s-zero"
     assert lines[1] == f"  in {some_vectors / 'deep' / 'seq.h5'}"
     assert lines[2] == "  openvino.GRUSequence-5, float32, tier ambiguous"
-    text = ended.out
-    for told in (
-        "zt = sigmoid(clip[-0.5, 0.5]",
-        "reverse: zt = ",
-        "linear_before_reset  absent (default false)",
-        "clip                 0.5",
-        "X: float32 (2, 3, 4)",
-        "sequence_lengths: int64 (2,)",
+    text = " ".join(ended.out.split())
+    for part in (
+        "zt = sigmoid(clip[-0.5, 0.5]", "reverse: zt = ", "clip 0.5", "X: float32 (2, 3, 4)",
+        "linear_before_reset absent (default false)", "sequence_lengths: int64 (2,)",
         "also accepted, reading len-zero.initial-state: ",
-    ):
-        assert re.search(re.sub(r"\s+", r"\\s+", re.escape(told).replace(r"\ ", " ")), text), told
+    ):  # fmt: skip
+        assert part in text
 
 
 def test_show_the_other_way_round(some_vectors: Path, command: Command) -> None:
@@ -45,21 +41,15 @@ def test_show_the_other_way_round(some_vectors: Path, command: Command) -> None:
 @pytest.mark.parametrize(
     ("asked", "new_gate"),
     [
-        (
-            "forward-after-sigmoid-tanh-sequence",
-            "r[t, ...] * (matmul(W_hn, h[t-1, ...]) + b_hn) + b_in",
-        ),
-        (
-            "forward-after0-sigmoid-tanh-sequence",
-            "r[t, ...] * matmul(W_hn, h[t-1, ...]) + b_hn + b_in",
-        ),
+        ("after", "r[t, ...] * (matmul(W_hn, h[t-1, ...]) + b_hn) + b_in"),
+        ("after0", "r[t, ...] * matmul(W_hn, h[t-1, ...]) + b_hn + b_in"),
     ],
 )
 def test_bnnsgraph_is_shown_in_the_words_of_its_page(
     asked: str, new_gate: str, command: Command
 ) -> None:
     """Gates r, n, z; W_in, b_hn: as the page has them, and no name of ONNX's or OpenVINO's beside them."""
-    text = command("show", f"bnnsgraph.gru/core/float32/{asked}").out
+    text = command("show", f"bnnsgraph.gru/core/float32/forward-{asked}-sigmoid-tanh-sequence").out
     said = [line.strip() for line in text.split("asks for\n")[1].split("\n\n")[0].splitlines()]
     equations = {line.partition(" = ")[0]: line.partition(" = ")[2] for line in said[:4]}
     for gate in "zr":
@@ -98,11 +88,10 @@ def test_show_several(some_vectors: Path, command: Command) -> None:
     ended = command("show", some_vectors, "*good")
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith("grucible: 2 cases match '*good'")
-    assert "a-good" in ended.err
-    assert "c-good" in ended.err
-    many = command("show", "*GRUSequence*")
-    assert many.err.startswith("grucible: 545 cases match '*GRUSequence*'")
-    assert len(re.findall("openvino.GRUSequence-5/", many.err)) == 5
+    assert "a-good, " in ended.err
+    many = command("show", "*GRUSequence*").err
+    assert many.startswith("grucible: 545 cases match '*GRUSequence*'")
+    assert len(re.findall("openvino.GRUSequence-5/", many)) == 5
 
 
 def test_show_of_an_invalid_question(command: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -40,25 +41,19 @@ def small(question: Question) -> int:
 
 @pytest.mark.parametrize(
     "case_id",
-    [
-        SEQUENCE,
-        "onnx.GRU-14/plain/float32/layout1",
-        "openvino.GRUCell-3/plain/float32/lbr",
-        "bnnsgraph.gru/plain/float32/default",
-    ],
-)
+    [SEQUENCE, "onnx.GRU-14/plain/float32/layout1", "openvino.GRUCell-3/plain/float32/lbr",
+     "bnnsgraph.gru/plain/float32/default"],
+)  # fmt: skip
 def test_every_reduction_is_a_question_that_asks_less_or_rounder_numbers(case_id: str) -> None:
     question = case(case_id)
     seen = list(reductions(question))
     assert len(seen) > 10
-    for about, less in seen:
-        rounder = {
-            name for name, a in less.inputs.items() if a.shape == question.inputs[name].shape
-        }
-        changed = [n for n in rounder if (less.inputs[n] != question.inputs[n]).any()]
+    for _, less in seen:
+        before = question.inputs
+        kept = {name for name, a in less.inputs.items() if a.shape == before[name].shape}
+        changed = any((less.inputs[name] != before[name]).any() for name in kept)
         fewer = small(less) < small(question)
         assert fewer or changed or len(less.given) < len(question.given) or len(less.outputs) == 1
-        assert not (fewer and changed) or about.startswith(("seq", "time", "without", "reverse", "forward"))  # fmt: skip
         assert set(sizes_of(less)) == set(sizes_of(question))
 
 
@@ -80,15 +75,10 @@ def test_a_row_is_shorter_by_the_steps_that_go() -> None:
     seen = [less for about, less in reductions(question) if about.startswith("seq_length")]
     assert len(seen) >= 4
     for less in seen:
-        left = less.inputs["sequence_lengths"]
-        kept = [
-            t
-            for t in range(x.shape[1])
-            if any(
-                (x[:, t] == less.inputs["X"][:, n]).all() for n in range(less.inputs["X"].shape[1])
-            )
-        ]
-        assert left.tolist() == [sum(t < length for t in kept) for length in lengths]
+        columns = less.inputs["X"].swapaxes(0, 1)
+        kept = [t for t in range(x.shape[1]) if any((x[:, t] == one).all() for one in columns)]
+        left = [sum(t < length for t in kept) for length in lengths]
+        assert less.inputs["sequence_lengths"].tolist() == left
 
 
 def test_a_second_direction_keeps_its_own_functions_and_weights() -> None:
@@ -103,10 +93,9 @@ def bias_of_the_second_direction(question: Question) -> Arrays:
     """Right, but for the sign of the update gate's bias in reverse."""
     if question.attributes["direction"] != "bidirectional":
         return run(question)
-    inputs = dict(question.inputs)
-    inputs["B"] = inputs["B"].copy()
-    inputs["B"][1, : question.attributes["hidden_size"]] *= -1
-    return run(Question(question.id, question.operator, question.dtype, question.given, inputs, question.outputs))  # fmt: skip
+    bias = question.inputs["B"].copy()
+    bias[1, : question.attributes["hidden_size"]] *= -1
+    return run(replace(question, inputs={**question.inputs, "B": bias}))
 
 
 def test_what_the_failure_needs_stays() -> None:
