@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
-
-from exporting import export_vectors
 
 SHAPES = {"X": (2, 3), "initial_hidden_state": (2, 4), "W": (12, 3), "R": (12, 4), "B": (12,)}
 ONE = "openvino.GRUCell-3/core/float32/lbr0-relu_relu-alpha0.25_0.75-beta0.5_2-clip0.5"
@@ -30,19 +25,3 @@ def gru(call: dict[str, Any], options: dict[str, Any], steps: Any = 2, **more: A
     given = {"name": "gru", "arguments": arguments, "outputs": ["o"], **call}
     graph = {"inputs": inputs, "operators": [given], "expectedOutputs": {}, **more}
     return {"name": "t", "graph": graph}
-
-
-def forged(folder: Path, change: Callable[[Any], None]) -> Path:
-    """An export of one case with another manifest, and the digests of it."""
-    export_vectors(None, folder, "raw", select=[ONE])
-    manifest = json.loads((folder / "manifest.json").read_text())
-    change(manifest)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    names = [p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()]
-    lines = [
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
-        for name in names
-        if name != "SHA256SUMS"
-    ]
-    (folder / "SHA256SUMS").write_text("".join(lines))
-    return folder

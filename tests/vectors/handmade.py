@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,12 +70,10 @@ def write_handmade(path: Path) -> None:
     """Write the handmade vector file, signed."""
     random = np.random.default_rng(20240229)
     with h5py.File(path, "w", libver=("earliest", "v110")) as file:
-        file.attrs["format"] = fixed("grucible vectors")
-        file.attrs["format_version"] = 2
-        file.attrs["operator"] = fixed("openvino.GRUSequence-5")
-        file.attrs["theme"] = fixed("handmade")
-        file.attrs["generator"] = fixed("by hand")
-        file.attrs["seed"] = 0
+        texts = {"format": "grucible vectors", "operator": "openvino.GRUSequence-5",
+                 "theme": "handmade", "generator": "by hand"}  # fmt: skip
+        file.attrs.update({name: fixed(text) for name, text in texts.items()})
+        file.attrs.update({"format_version": 2, "seed": 0})
         file["spec"] = np.frombuffer(b"about: handmade\n", np.uint8)
         for block in BLOCKS:
             _write_block(file.create_group(block.path), block, random)
@@ -83,15 +81,8 @@ def write_handmade(path: Path) -> None:
 
 
 def _write_block(group: Any, block: HandmadeBlock, random: np.random.Generator) -> None:
-    sizes = {
-        "batch_size": BATCH,
-        "seq_length": TIME,
-        "input_size": INPUT,
-        "hidden_size": HIDDEN,
-        "num_directions": block.directions,
-    }
-    for name, value in {**sizes, "tier": fixed(block.tier)}.items():
-        group.attrs[name] = value
+    sizes = {"batch_size": BATCH, "seq_length": TIME, "input_size": INPUT, "hidden_size": HIDDEN}
+    group.attrs.update({**sizes, "num_directions": block.directions, "tier": fixed(block.tier)})
     count, directions = len(block.cases), block.directions
     put_texts(group, "id", block.ids())
     given = [
@@ -139,55 +130,50 @@ def put_numbers(group: Any, name: str, values: npt.NDArray[Any], dtype: str) -> 
         group[name] = values.astype(np.dtype(dtype).newbyteorder("<"))
 
 
-CONTENT = ("attributes", "id"), r"inputs/|outputs/|readings/[^/]+/outputs/"
-TOLERANCES = (), r"tolerance/|readings/[^/]+/tolerance/"
+COVERED = {
+    "content_sha256": (("attributes", "id"), r"inputs/|outputs/|readings/[^/]+/outputs/"),
+    "tolerance_sha256": ((), r"tolerance/|readings/[^/]+/tolerance/"),
+}
+"""By digest: the datasets of a block that are first, and the pattern of the others, sorted by path."""
 
 
 def content_sha256(path: Path) -> str:
     """The content digest, read from the description in vectors/digest.py."""
-    return _sha256(path, *CONTENT)
+    return _digests(path, "content_sha256")[0]
 
 
 def tolerance_sha256(path: Path) -> str:
     """The digest of the tolerances: in the same manner, of nothing else."""
-    return _sha256(path, *TOLERANCES)
+    return _digests(path, "tolerance_sha256")[0]
 
 
-def _sha256(path: Path, first: Sequence[str], covered: str) -> str:
-    """SHA-256 over the list of the blocks' digests."""
-    return _whole(_listed(path, first, covered))
-
-
-def _whole(listed: Mapping[str, str]) -> str:
-    lines = [f"{digest}  {block}\n" for block, digest in sorted(listed.items())]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _listed(path: Path, first: Sequence[str], covered: str) -> dict[str, str]:
-    """By block: SHA-256 over its datasets `first`, and those whose path begins with `covered`."""
-    digests = {}
+def _digests(path: Path, name: str) -> tuple[str, dict[str, str]]:
+    """SHA-256 over the list of the blocks' digests; and these by block."""
+    (first, covered), digests = COVERED[name], dict[str, str]()
     with h5py.File(path) as file:
-        for block in [
+        for block in sorted(
             f"{dtype}/{name}" for dtype in file if dtype != "spec" for name in file[dtype]
-        ]:
-            inside: list[tuple[str, Any]] = []
-            file[block].visititems(lambda name, node, inside=inside: inside.append((name, node)))
-            there = {name: node for name, node in inside if isinstance(node, h5py.Dataset)}
-            found = sorted(name for name in there if re.match(covered, name))
-            described = [_described(name, there[name]) for name in [*first, *found]]
-            digests[block] = hashlib.sha256(b"".join(described)).hexdigest()
-    return digests
+        ):
+            there: dict[str, Any] = {}
+            file[block].visititems(lambda name, node, there=there: there.update({name: node}))
+            found = sorted(
+                n for n, d in there.items() if re.match(covered, n) and hasattr(d, "shape")
+            )
+            described = b"".join(_describe(name, there[name]) for name in [*first, *found])
+            digests[block] = hashlib.sha256(described).hexdigest()
+    listed = "".join(f"{digest}  {block}\n" for block, digest in digests.items())
+    return hashlib.sha256(listed.encode()).hexdigest(), digests
 
 
-def _described(path: str, data: Any) -> bytes:
+def _describe(path: str, data: Any) -> bytes:
     values = data[()]
     if values.dtype.kind == "S":
-        dtype, held = "text", b"".join(text + b"\n" for text in values.tolist())
+        dtype, raw = b"text", b"".join(text + b"\n" for text in values.tolist())
     else:
-        mark = data.attrs.get("dtype", values.dtype.name)
-        dtype = mark.decode() if isinstance(mark, bytes) else mark
-        held = values.astype(values.dtype.newbyteorder("<")).tobytes()
-    return f"{path} {dtype} {'x'.join(map(str, data.shape))}\n".encode() + held
+        dtype = data.attrs.get("dtype", values.dtype.name.encode())
+        raw = values.astype(values.dtype.newbyteorder("<")).tobytes()
+    shape = "x".join(map(str, data.shape)).encode()
+    return b"%b %b %b\n%b" % (path.encode(), dtype, shape, raw)
 
 
 def fixed(text: str) -> npt.NDArray[Any]:
@@ -197,10 +183,8 @@ def fixed(text: str) -> npt.NDArray[Any]:
 
 def sign(path: Path) -> None:
     """Store the digests of the content and the tolerances that the file and its blocks now have."""
-    for name, covered in (("content_sha256", CONTENT), ("tolerance_sha256", TOLERANCES)):
-        blocks = _listed(path, *covered)
-        whole = _whole(blocks)
+    for name in COVERED:
+        whole, blocks = _digests(path, name)
         with h5py.File(path, "r+") as file:
-            for block, digest in blocks.items():
-                file[block].attrs[name] = fixed(digest)
-            file.attrs[name] = fixed(whole)
+            for where, digest in {"/": whole, **blocks}.items():
+                file[where].attrs[name] = fixed(digest)
