@@ -109,20 +109,15 @@ def prints(question: Question) -> Any:
 
 returns_none = on_bad_cases(lambda _: None)
 returns_nothing = on_bad_cases(lambda _: {})
-returns_more = on_bad_cases(lambda question: {**answer(question), "Z": answer(question)["Ho"]})
 returns_other_names = on_bad_cases(
     lambda question: {n.lower(): v for n, v in answer(question).items()}
 )
 returns_unpicklable = on_bad_cases(lambda question: dict.fromkeys(answer(question), lambda: 0))
 wrong_shape = with_output(lambda ho: ho[..., :-1])
 transposed = with_output(lambda ho: ho.T)
-scalar = with_output(lambda ho: ho.flat[0])
-flat = with_output(np.ravel)
 float64 = with_output(lambda ho: ho.astype(np.float64))
-integers = with_output(lambda ho: ho.astype(np.int32))
 objects = with_output(lambda ho: ho.astype(object))
 big_endian = with_output(lambda ho: ho.astype(ho.dtype.newbyteorder(">")))
-texts = with_output(lambda ho: ho.astype("U"))
 ragged = with_output(lambda _: [[1.0], [1.0, 2.0]])
 nan = with_output(lambda ho: np.full_like(ho, np.nan))
 

@@ -11,7 +11,6 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from printed import sentence_of
 
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_outputs, write_vectors
@@ -112,12 +111,9 @@ def test_outputs_of_two_runtimes_are_not_judged_as_one(
     assert command("check", vectors, "--outputs", outputs, "--select", "*Cell*").status == 0
 
 
-@pytest.mark.parametrize("order", [[4, 3, 2, 1, 0], [1, 2, 3, 4, 0], [2, 0, 4, 1, 3]])
 @pytest.mark.parametrize("block", [F32, BF16])
-def test_rows_match_by_id(
-    block: str, order: list[int], vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, rows(block, order))
+def test_rows_match_by_id(block: str, vectors: Path, outputs: Path, command: Command) -> None:
+    edit(outputs, rows(block, [2, 0, 4, 1, 3]))
     assert verdicts(command, vectors, outputs)[:2] == ("conforms", 0)
 
 
@@ -128,37 +124,22 @@ def test_ids_exchanged_are_wrong_answers(vectors: Path, outputs: Path, command: 
     assert [i for i, v in cases.items() if v == "failed"] == ["case-0", "case-1"]
 
 
-@pytest.mark.parametrize("kept", [[0, 1, 2, 3], [1, 2, 3, 4], [3, 1], [2]])
-def test_absent_rows_are_missing(
-    kept: list[int], vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, rows(F32, kept))
-    verdict, status, cases = verdicts(command, vectors, outputs)
-    assert (verdict, status) == ("incomplete", 1)
-    wanted = {f"case-{i}": "passed" if i in kept else "missing" for i in range(5)}
-    assert {i: v for i, v in cases.items() if i.startswith("case")} == wanted
-    text = command("check", vectors, "--outputs", outputs).out
-    assert f"{5 - len(kept)} missing" in sentence_of(text)
+ABSENT: dict[str, tuple[int, Callable[[Path], object]]] = {
+    "rows": (3, lambda outputs: edit(outputs, rows(F32, [3, 1]))),
+    "block": (5, lambda outputs: edit(outputs, delete(F32))),
+    "dtype": (5, lambda outputs: edit(outputs, delete("float32"))),
+    "file": (10, lambda outputs: (outputs / "cell.h5").unlink()),
+    "directory": (1, lambda outputs: shutil.rmtree(outputs / "deep")),
+    "everything": (11, lambda outputs: [one.unlink() for one in outputs.rglob("*.h5")]),
+}
 
 
-def remove(outputs: Path, what: str) -> None:
-    if what in ("block", "dtype"):
-        edit(outputs, delete(F32 if what == "block" else "float32"))
-    elif what == "directory":
-        shutil.rmtree(outputs / "deep")
-    else:
-        for file in outputs.rglob("cell.h5" if what == "file" else "*.h5"):
-            file.unlink()
-
-
-@pytest.mark.parametrize(
-    ("absent", "missing"),
-    [("block", 5), ("dtype", 5), ("file", 10), ("directory", 1), ("everything", 11)],
-)
+@pytest.mark.parametrize("absent", ABSENT)
 def test_what_is_absent_is_missing(
-    absent: str, missing: int, vectors: Path, outputs: Path, command: Command
+    absent: str, vectors: Path, outputs: Path, command: Command
 ) -> None:
-    remove(outputs, absent)
+    missing, remove = ABSENT[absent]
+    remove(outputs)
     ended = command("check", vectors, "--outputs", outputs, "--json")
     assert (ended.report["verdict"], ended.status) == ("incomplete", 1)
     assert ended.report["summary"]["missing"] == missing
@@ -168,9 +149,11 @@ def test_what_is_absent_is_missing(
 
 
 def test_a_status_per_case(vectors: Path, outputs: Path, command: Command) -> None:
+    """Arrays of a case that is not ok do not count."""
     status = [b"ok", b"unsupported", b"error", b"missing", b"ok"]
     edit(outputs, put(f"{F32}/status", np.array(status)))
     edit(outputs, put(f"{F32}/message", np.array([b"", b"no clip", b"crashed", b"later", b"fine"])))
+    edit(outputs, lambda file: file[f"{F32}/outputs/Ho"].__setitem__(1, np.nan))
     ended = command("check", vectors, "--outputs", outputs, "--json")
     assert ended.status == 1
     assert [(n, c["verdict"], c["message"]) for n, c in ended.cases.items()][5:10] == [
@@ -182,30 +165,15 @@ def test_a_status_per_case(vectors: Path, outputs: Path, command: Command) -> No
     ]
 
 
-def test_arrays_of_cases_that_are_not_ok_do_not_count(
-    vectors: Path, outputs: Path, command: Command
-) -> None:
-    edit(outputs, lambda file: file[f"{F32}/outputs/Ho"].__setitem__(1, np.nan))
-    edit(outputs, put(f"{F32}/status", np.array([b"ok", b"unsupported", b"ok", b"ok", b"ok"])))
-    verdict, status, cases = verdicts(command, vectors, outputs)
-    assert (verdict, status) == ("conforms where supported", 0)
-    assert cases["case-1"] == "unsupported"
-
-
 HO = f"{F32}/outputs/Ho"
 
 
-def unwritten(rows: int, **more: Any) -> Change:
-    """The first `rows` of the output are written, and what is read of the others is left to memory."""
-
-    def change(file: Any) -> None:
-        right = file[HO][:]
-        del file[HO]
-        made = file.create_dataset(HO, right.shape, "f4", fill_time="never", **more)
-        if rows:
-            made[:rows] = right[:rows]
-
-    return change
+def unwritten(file: Any) -> None:
+    """Four of five rows are written, and what is read of the other is left to memory."""
+    right = file[HO][:]
+    del file[HO]
+    made = file.create_dataset(HO, right.shape, "f4", fill_time="never", chunks=(1, 2, 2))
+    made[:4] = right[:4]
 
 
 BAD: dict[str, tuple[Change, str]] = {
@@ -230,11 +198,8 @@ BAD: dict[str, tuple[Change, str]] = {
                                    put(f"{F32}/message", np.array([b"x"] * 4))(f)), "/message"),
     "block a dataset": (put(F32, np.zeros(3)), f"/{F32}: is not a group"),
     "output huge": (lambda f: (f.pop(HO), f.create_dataset(HO, (10**6, 10**6), "f4")), "rows of type .*; expected at most"),
-    "output never written": (unwritten(rows=0, chunks=(5, 2, 2)), "Ho: was not written as a whole, and has no fill"),
-    "output never written, in one piece": (unwritten(rows=0), "Ho: was not written as a whole, and has no fill"),
-    "output written in part": (unwritten(rows=4, chunks=(1, 2, 2)), "Ho: was not written as a whole, and has no"),
-    "output in many chunks": (lambda f: (f.pop(HO), f.create_dataset(HO, (1 << 15, 2, 2), "f4", chunks=(1, 2, 2))),
-                              r"Ho: is float32 \(32768, 2, 2\); expected float3"),
+    "output written in part": (unwritten, "Ho: was not written as a whole, and has no"),
+    "block unknown": (lambda f: f.copy(F32, f, "float32/3x4x2-B3H"), "3x4x2-B3H: is not a block of the vectors"),
 }  # fmt: skip
 
 
@@ -247,12 +212,3 @@ def test_bad_outputs_are_refused_in_one_line(
     said = command("check", vectors, "--outputs", outputs).said_in_one_line()
     assert re.search(says, said), said
     assert said.startswith(f"grucible: {outputs / 'cell.h5'}: ")
-
-
-def test_a_block_that_the_vectors_do_not_have(
-    vectors: Path, outputs: Path, command: Command
-) -> None:
-    """Its rows belong to no case of the vectors: perhaps to other vectors."""
-    edit(outputs, lambda file: file.copy(F32, file, "float32/3x4x2-B3H"))
-    said = command("check", vectors, "--outputs", outputs).said_in_one_line()
-    assert "float32/3x4x2-B3H" in said

@@ -64,13 +64,19 @@ def test_force_replaces_a_file_of_others(tmp_path: Path, command: Command) -> No
         assert "--force" in command("audit", CELL, "-o", spec).said_in_one_line()
 
 
-def test_vectors_are_not_replaced_by_outputs(tmp_path: Path, command: Command) -> None:
+def test_vectors_are_replaced_by_nothing_else(tmp_path: Path, command: Command) -> None:
     copy = Path(shutil.copy(CELL, tmp_path / "core.h5"))
     with h5py.File(copy, "r+") as file:
         file.attrs["format_version"] = 3
+    (tmp_path / "mine.yaml").write_text(THREE_CASES)
     before = copy.read_bytes()
-    command("run", CELL, "--runtime", NUMPY, "-o", copy).said_in_one_line()
-    assert copy.read_bytes() == before
+    for arguments in (
+        ["run", CELL, "--runtime", NUMPY, "-o", copy],
+        ["check", CELL, "--runtime", NUMPY, "--report", f"json={copy}"],
+        ["gen", tmp_path / "mine.yaml", "-o", tmp_path / "out", "--digests", copy],
+    ):
+        assert f"{copy}: " in command(*arguments).said_in_one_line()
+        assert copy.read_bytes() == before
 
 
 @pytest.mark.parametrize("verb", ["import", "run"])
