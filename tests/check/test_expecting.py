@@ -59,13 +59,10 @@ def how(**said: str) -> Expectation:
         (clip_ignored, how(diagnosis="clip-ignored"), ""),
         (clip_ignored, how(diagnosis="lbr-ignored"), "diagnosis clip-ignored"),
         (clip_ignored, how(observed="bfloat16-gemm"), "diagnosis clip-ignored"),
-        (clip_ignored, how(message="in line"), "diagnosis clip-ignored"),
         (clip_ignored, how(message="expected"), "diagnosis clip-ignored"),
         (clip_ignored, how(diagnosis="unexplained"), ""),
-        (clip_ignored, how(), ""),
         (fails, how(message="the  clip of"), ""),
         (fails, how(message="the reset gate"), 'an error, "ValueError: the clip of float32 in line 7'),
-        (fails, how(diagnosis="clip-ignored"), 'an error, "ValueError: the clip'),
         (fails, how(diagnosis="unexplained"), 'an error, "ValueError: the clip'),
         (fails, how(), ""),
     ],
@@ -179,8 +176,8 @@ def test_what_is_unsupported_fails_no_more() -> None:
 
 def test_never_the_first_is_stale_too() -> None:
     glob, one = Expectation(CLIPPED, "all"), Expectation(CLIPPED.replace("*clip", "clip"), "one")
-    report = judged(clip_ignored, glob, one, select="*")
-    assert stale(report)[one.cases] == "never the first that names a case: others stand before it"
+    others = "never the first that names a case: others stand before it"
+    assert stale(judged(clip_ignored, glob, one, select="*")) == {one.cases: others}
     assert stale(judged(clip_ignored, one, glob, select="*")) == {}
 
 
@@ -331,17 +328,14 @@ def test_globs_match_what_is_wanted_and_nothing_else(ids: list[str], data: st.Da
     assert left == [one for one in wanted if not any(matches(one, glob) for glob in globs)]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "others", "globs"),
-    [
+def test_the_plainest_glob_is_found() -> None:
+    for wanted, others, globs in [
         (["op/p/x/lbr-a", "op/q/y/lbr-b"], ["op/p/x/a", "op/q/y/b"], ["*lbr*"]),
         (["op/p/x/a", "op/q/x/b"], ["op/p/y/a"], ["*/x/*"]),
         (["op/p/x/noB", "op/q/y/noB"], ["op/p/x/lbr-noB"], ["*/noB"]),
         (["op/p/x/a"], ["op/p/x/b"], []),
-    ],
-)
-def test_the_plainest_glob_is_found(wanted: list[str], others: list[str], globs: list[str]) -> None:
-    assert find_globs(wanted, others, most=8) == (globs, [] if globs else wanted)
+    ]:
+        assert find_globs(wanted, others, most=8) == (globs, [] if globs else wanted)
 
 
 @pytest.mark.parametrize("file", sorted(KNOWN.glob("*.yaml")), ids=lambda file: file.stem)

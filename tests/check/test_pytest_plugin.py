@@ -139,7 +139,6 @@ SKIPS_ALL = (
     [
         (REFUSED, "", True),
         ((*REFUSED, "-n", "2"), "", True),
-        ((*REFUSED, "test_mine.py"), "", True),
         ((*REFUSED, "--grucible-select", "*/right"), "", False),
         ((*REFUSED, "-k", "mine", "test_mine.py"), "", False),
         (("--grucible", "nonportable.h5"), "", True),
@@ -235,7 +234,6 @@ def test_in_ones_own_suite(project: Path) -> None:
 
 
 UNJUDGED = """
-import unittest
 import grucible
 
 known = [grucible.Expectation("*", "any failure")]
@@ -253,22 +251,15 @@ def test_generator(case):
 def test_returns(question, judge):
     return judge({})
 
-class Test(unittest.TestCase):
-    @vectors.parametrize
-    def test_method(self, question):
-        return {}
 """
 
 
 def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     (project / "test_unjudged.py").write_text(UNJUDGED)
     status, printed = run(project, "-q", "-rA")
-    assert status == 1
-    assert re.search(r"^4 failed", printed.splitlines()[-1]), printed
-    assert not re.search("[0-9] (passed|xfailed|skipped)", printed)
+    assert (status, printed.splitlines()[-1].split()[:2]) == (1, ["3", "failed,"]), printed
     for kind in ("coroutine", "generator", "Judgment"):
         assert f"the test returned a {kind}, which nobody looks at" in printed
-    assert "got no case" in printed
 
 
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
