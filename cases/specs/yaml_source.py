@@ -1,16 +1,16 @@
 """Reading YAML strictly: plain data of YAML 1.2's core schema, and the line of every value.
 
 Numbers, texts and booleans are those of JSON and of editors' YAML: `yes` and `1:30` are texts, `017` is
-17, `1e-5` a number. No aliases, no tags, no duplicate keys. Events are read one by one, for a composer may
-crash on a text that is nested deep.
+17, `1e-5` a number. No aliases, no tags, no duplicate keys. Events are checked before anything is composed
+of them, for a composer may crash on a text that is nested deep.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -71,78 +71,65 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
     Raises SpecError, naming file and line, for text that is not YAML, for anchors, aliases and tags,
     for a duplicate key, for nesting deeper than any case spec needs, and for a document of another kind.
     """
-    reader = _Reader(name, yaml.parse(text.removeprefix("\ufeff"), Loader=_LOADER), _SMALLER[kind])
+    lines: dict[Location, int] = {}
+
+    def read(node: Any, location: Location) -> Any:
+        lines[location] = node.start_mark.line + 1
+        if isinstance(node, yaml.ScalarNode):
+            return node.value if node.style else _plain(node.value)
+        if isinstance(node, yaml.SequenceNode):
+            return [read(entry, (*location, place)) for place, entry in enumerate(node.value)]
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = read(key_node, (*location, -1))
+            if not isinstance(key, str) or key in found:
+                wrong = (
+                    f"duplicate key {key!r}"
+                    if isinstance(key, str)
+                    else f"key {key!r} is not a string"
+                )
+                raise SpecError(f"{name}:{lines[*location, -1]}: {wrong}")
+            found[key] = read(value_node, (*location, key))
+        return found
+
+    plain = text.removeprefix("\ufeff")
     try:
-        value = reader.document()
+        _check_events(name, yaml.parse(plain, Loader=_LOADER), _SMALLER[kind])
+        root = yaml.compose(plain, Loader=_LOADER)
+        value = None if root is None else read(root, ())
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         line = f":{at.line + 1}" if at else ""
         raise SpecError(f"{name}{line}: not YAML: {error.problem or error.context}") from None
     except (yaml.YAMLError, ValueError) as error:
-        place = f"{name}:{max(reader.lines.values(), default=1)}"
+        place = f"{name}:{max(lines.values(), default=1)}"
         raise SpecError(f"{place}: not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(value, kind):
         found = "nothing" if value is None else f"a {type(value).__name__}"
         expected = "a mapping of field: value" if kind is dict else "a list"
         raise SpecError(f"{name}:1: holds {found}; expected {expected}")
-    return Document(name, text, value, reader.lines)
+    return Document(name, text, value, lines)
 
 
-@dataclass
-class _Reader:
-    """Makes values of the parser's events, and notes their lines; `smaller` is the remedy for too many."""
-
-    name: str
-    events: Iterator[Any]
-    smaller: str
-    lines: dict[Location, int] = field(default_factory=dict)
-
-    def document(self) -> Any:
-        """Read the value of the only document; None where there is none."""
-        _, first, *_ = next(self.events), next(self.events)
-        if isinstance(first, yaml.StreamEndEvent):
-            return None
-        value = self.value(next(self.events), ())
-        _, after = next(self.events), next(self.events)
-        if not isinstance(after, yaml.StreamEndEvent):
-            raise self.error(after, "a second document starts here; expected one")
-        return value
-
-    def value(self, event: Any, location: Location) -> Any:
-        """Read the value that starts with `event`."""
-        if isinstance(event, yaml.AliasEvent) or event.anchor:
-            raise self.error(event, "anchors and aliases are not allowed; write it out")
-        if event.tag:
-            raise self.error(event, f"tags are not allowed; leave {event.tag} out")
-        if len(self.lines) == _MOST_VALUES:
-            raise self.error(event, f"more than {_MOST_VALUES:,} values; {self.smaller}")
-        self.lines[location] = event.start_mark.line + 1
-        if isinstance(event, yaml.ScalarEvent):
-            return _plain(event.value) if event.implicit[0] else event.value
-        if len(location) == _DEEPEST:
-            raise self.error(event, f"is nested deeper than {_DEEPEST} levels")
-        if isinstance(event, yaml.MappingStartEvent):
-            return self.mapping(location)
-        found: list[Any] = []
-        while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            found.append(self.value(event, (*location, len(found))))
-        return found
-
-    def mapping(self, location: Location) -> dict[str, Any]:
-        """Read the rest of a mapping."""
-        found: dict[str, Any] = {}
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
-            key = self.value(event, (*location, -1))
-            if not isinstance(key, str):
-                raise self.error(event, f"key {key!r} is not a string")
-            if key in found:
-                raise self.error(event, f"duplicate key {key!r}")
-            found[key] = self.value(next(self.events), (*location, key))
-        return found
-
-    def error(self, event: Any, sentence: str) -> SpecError:
-        """Make the error that says `sentence` of the line of `event`."""
-        return SpecError(f"{self.name}:{event.start_mark.line + 1}: {sentence}")
+def _check_events(name: str, events: Iterable[Any], smaller: str) -> None:
+    """Raise SpecError for what is not plain data, or too much or too deep for a composer."""
+    depth = documents = values = 0
+    for event in events:
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        values += isinstance(event, yaml.NodeEvent)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        tag = getattr(event, "tag", None)
+        wrong = {
+            "anchors and aliases are not allowed; write it out": getattr(event, "anchor", None),
+            f"tags are not allowed; leave {tag} out": isinstance(event, yaml.NodeEvent) and tag,
+            f"more than {_MOST_VALUES:,} values; {smaller}": values > _MOST_VALUES,
+            f"is nested deeper than {_DEEPEST} levels": depth == _DEEPEST
+            and isinstance(event, yaml.CollectionStartEvent),
+            "a second document starts here; expected one": documents > 1,
+        }
+        if sentence := next((sentence for sentence, found in wrong.items() if found), ""):
+            raise SpecError(f"{name}:{event.start_mark.line + 1}: {sentence}")
+        depth += isinstance(event, yaml.CollectionStartEvent)
 
 
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
