@@ -127,14 +127,8 @@ def format_own_error(error: Exception) -> str:
 def format_command(
     command: str, operands: Iterable[str | Path], options: Iterable[str | Path] = ()
 ) -> str:
-    """Write a command of grucible's for a shell, such as `grucible show v.h5 'a b'`.
-
-    No operand is taken for an option.
-    """
-    words, given = [*map(str, operands)], [*map(str, options)]
-    if any(word.startswith("-") for word in words):
-        words, given = given, ["--", *words]
-    return shlex.join(["grucible", command, *words, *given])
+    """Write a command of grucible's for a shell, such as `grucible show v.h5 'a b'`."""
+    return shlex.join(["grucible", command, *map(str, operands), *map(str, options)])
 
 
 def format_table(

@@ -26,8 +26,6 @@ Mark = bytes | re.Pattern[bytes]
 """A pattern that matches the beginning of what grucible writes."""
 _BEGINNING = 4096
 """Bytes that a mark may match."""
-_MOST_NAME = 40
-"""Maximum characters of a temporary file's name that it shares with the file; names are limited."""
 
 FORCE = click.option(
     "--force", is_flag=True, expose_value=False, help="Replace files that grucible did not write.",
@@ -63,8 +61,7 @@ def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[P
     seen, left = set(), most
 
     def stop(error: OSError) -> None:
-        reason = f"{error.strerror}; make it readable, or name another place"
-        raise OSError(error.errno, reason, error.filename) from None
+        raise error
 
     for place, below, names in os.walk(root, onerror=stop, followlinks=True):
         if (real := os.path.realpath(place)) in seen:
@@ -81,28 +78,25 @@ def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[P
 
 
 def write_whole(path: Path, data: bytes | str, *, mark: Mark, force: bool = False) -> None:
-    """Replace the file at `path` by `data`, or write that to a device or pipe; a text as UTF-8.
-
-    Raises GrucibleError where `check_replaceable` does, and where it cannot be written; what was there stays.
-    """
-    written = data.encode("utf-8") if isinstance(data, str) else data
-    if _is_stream(path):
-        with writing_to(path), path.open("ab") as stream:
-            stream.write(written)
-        return
+    """Replace the file at `path` by `data`, a text as UTF-8, as `whole_file` does."""
     with whole_file(path, mark=mark, force=force) as file:
-        file.write(written)
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
 
 
 @contextlib.contextmanager
 def whole_file(path: Path, *, mark: Mark, force: bool = False) -> Iterator[BinaryIO]:
     """Open a new file that replaces what stands at `path` when the block ends, and not if it raises.
 
-    Raises GrucibleError where `check_replaceable` does, and where the file cannot be written.
+    A device or pipe is written itself. Raises GrucibleError where `check_replaceable` does, and where the
+    file cannot be written.
     """
     check_replaceable(path, mark, force=force)
+    if _is_stream(path):
+        with writing_to(path), path.open("ab") as stream:
+            yield stream
+        return
     place = path.resolve()  # what links lead to
-    new = place.with_name(f".{place.name[:_MOST_NAME]}.{secrets.token_hex(8)}.tmp")
+    new = place.with_name(f".grucible.{secrets.token_hex(8)}.tmp")
     with writing_to(path):
         try:
             with new.open("xb") as file:
@@ -152,11 +146,9 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
     """Raise GrucibleError where two of these (option, path) lead to one place, even by a link."""
     known: dict[str, str] = {}
     for option, path in places:
-        place = os.path.realpath(path)
-        if place in known:
-            both = " and ".join(dict.fromkeys((known[place], option)))
-            raise GrucibleError(f"{both}: {path} is named twice; name another place")
-        known[place] = option
+        if other := known.get(os.path.realpath(path)):
+            raise GrucibleError(f"{other} and {option}: {path} is named twice; name another place")
+        known[os.path.realpath(path)] = option
 
 
 def is_forced() -> bool:

@@ -114,7 +114,7 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
             continue
         value = attributes[attribute.name]
         if attribute.is_list:
-            value = [attribute.choices[v] for v in value] if attribute.choices else list(value)
+            value = [attribute.choices[v] if attribute.choices else v for v in value]
         elif attribute.choices:
             value = attribute.choices[value]
         if attribute.single:
@@ -145,27 +145,16 @@ def _activations(
             f"{one.name} has {len(named)} entries; expected 2 for each direction, {2 * directions}"
         )
     for parameter in _PARAMETERS:
-        named = _with_parameter(operator, parameter, named, meant)
+        setting = operator.setting(parameter)
+        name = setting.name if setting else parameter
+        taking = [place for place, function in enumerate(named) if parameter in function.takes]
+        values = meant.get(parameter, [getattr(named[place], parameter) for place in taking])
+        if len(values) != len(taking):
+            expected = f"expected one for each activation that takes {parameter}, {len(taking)}"
+            none = f"no activation takes {parameter}: leave it out"
+            raise ValueError(f"{name} has {len(values)} entries; {expected if taking else none}")
+        for place, value in zip(taking, values, strict=True):
+            if math.isnan(value):
+                raise ValueError(f"{named[place].name} has no default; {name} is needed")
+            named[place] = named[place].having(parameter, value)
     return tuple(named)
-
-
-def _with_parameter(
-    operator: Operator, parameter: Parameter, named: list[Activation], meant: Mapping[str, Any]
-) -> list[Activation]:
-    """Give each function that takes `parameter` the next one given, or its default."""
-    setting = operator.setting(parameter)
-    name = setting.name if setting else parameter
-    taking = [function for function in named if parameter in function.takes]
-    values = meant.get(parameter, [getattr(function, parameter) for function in taking])
-    if len(values) != len(taking):
-        expected = f"expected one for each activation that takes {parameter}, {len(taking)}"
-        none = f"no activation takes {parameter}: leave it out"
-        raise ValueError(f"{name} has {len(values)} entries; {expected if taking else none}")
-    for function, value in zip(taking, values, strict=True):
-        if math.isnan(value):
-            raise ValueError(f"{function.name} has no default; {name} is needed")
-    rest = iter(values)
-    return [
-        function.having(parameter, next(rest)) if parameter in function.takes else function
-        for function in named
-    ]

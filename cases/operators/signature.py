@@ -238,9 +238,8 @@ class Operator:
         self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> tuple[int, ...]:
         """Compute the shape of `tensor` where every size symbol has the value in `sizes`."""
-        return tuple(_length(axis, sizes) for axis in tensor.form(attributes).axes)
-
-
-def _length(axis: str, sizes: Mapping[str, int]) -> int:
-    count, _, symbol = axis.rpartition("*")
-    return int(count or 1) * (1 if symbol == "1" else sizes[symbol])
+        lengths = []
+        for axis in tensor.form(attributes).axes:
+            count, _, symbol = axis.rpartition("*")
+            lengths.append(int(count or 1) * (1 if symbol == "1" else sizes[symbol]))
+        return tuple(lengths)
