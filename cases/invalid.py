@@ -68,8 +68,6 @@ A runtime that refuses every question without activations would refuse each defe
 """
 _PARAMETERS = [0.25, 0.5, 0.75]
 """Parameters of an activation; all dtypes hold them."""
-_BIAS_PARTS = (3, 4, 6, 8)
-"""Numbers in a bias, in multiples of hidden_size: all that some operator has, and plausible wrong ones."""
 
 Change = Callable[[Array], Array]
 
@@ -253,22 +251,18 @@ def _of_bias(tensor: Tensor) -> Iterator[Defect]:
         valid = dict(form.when) if len(forms) > 1 else {}
         where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
         axis = form.axes[-1]
-        for wrong in _BIAS_PARTS:
-            if wrong == right:
-                continue
-            more = (wrong - right) * SIZES["hidden"]
-            yield Defect(
-                rule="shape",
-                name=f"{wrong}H-where-{right}H",
-                about=f"{tensor.name} has {axis.replace(str(right), str(wrong), 1)} numbers; "
-                f"expected {axis}{where}",
-                valid=valid,
-                tensor=tensor.name,
-                change=partial(_resized, axis=-1, by=more),
-                taken_for=(
-                    unchanged if more > 0 else partial(_zeros_at_end, axis=-1, count=-more),
-                ),
+        for wrong in sorted(
+            {3, 4, 6, 8} - {right}
+        ):  # what some operator has, and plausible mistakes
+            numbers, more = (
+                axis.replace(str(right), str(wrong), 1),
+                (wrong - right) * SIZES["hidden"],
             )
+            about = f"{tensor.name} has {numbers} numbers; expected {axis}{where}"
+            change = partial(_resized, axis=-1, by=more)
+            defect = Defect("shape", f"{wrong}H-where-{right}H", about, valid=valid, change=change)
+            taken = unchanged if more > 0 else partial(_zeros_at_end, axis=-1, count=-more)
+            yield replace(defect, tensor=tensor.name, taken_for=(taken,))
 
 
 def _symbols(form: Form) -> list[str]:
@@ -325,16 +319,14 @@ class InvalidQuestion:
     def may_be_taken_for(self) -> list[Question]:
         """List the valid questions that a runtime answers which does not see the defect."""
         defect, valid = self.defect, self.valid
-        found = [
-            replace(valid, given={**valid.given, **other}) for other in defect.attributes_taken_for
-        ]
-        if not defect.tensor:
-            return found
-        right = valid.inputs[defect.tensor]
+        inputs = [valid.inputs]
+        if defect.tensor:
+            right = valid.inputs[defect.tensor]
+            inputs = [{**valid.inputs, defect.tensor: take(right)} for take in defect.taken_for]
         return [
-            replace(one, inputs={**one.inputs, defect.tensor: take(right)})
-            for one in found
-            for take in defect.taken_for
+            replace(valid, given={**valid.given, **other}, inputs=one)
+            for other in defect.attributes_taken_for
+            for one in inputs
         ]
 
 
@@ -342,26 +334,24 @@ def invalid_questions(
     operators: Collection[str] = (), dtypes: Collection[str] = (), select: Sequence[str] = ()
 ) -> Iterator[InvalidQuestion]:
     """Make the invalid questions of some operators and dtypes, or of all, with an id that a glob matches."""
-    for operator in OPERATORS.values():
-        if operators and operator.name not in operators:
+    chosen = [one for one in OPERATORS.values() if not operators or one.name in operators]
+    for operator, dtype in ((one, dtype) for one in chosen for dtype in one.dtypes()):
+        prefix = f"{operator.name}/{INVALID}/{dtype}/"
+        if (dtypes and dtype not in dtypes) or not may_select(prefix, select):
             continue
-        for dtype in operator.dtypes():
-            prefix = f"{operator.name}/{INVALID}/{dtype}/"
-            if (not dtypes or dtype in dtypes) and may_select(prefix, select):
-                for defect in defects(operator):
-                    if selected(prefix + defect.name, select):
-                        valid = baseline(operator, dtype, defect.valid)
-                        wrong = _put_into(valid, defect, prefix + defect.name)
-                        yield InvalidQuestion(defect, valid, wrong)
+        for defect in defects(operator):
+            if selected(prefix + defect.name, select):
+                valid = baseline(operator, dtype, defect.valid)
+                wrong = _put_into(valid, defect, prefix + defect.name)
+                yield InvalidQuestion(defect, valid, wrong)
 
 
 def baseline(operator: Operator, dtype: str, others: Mapping[str, Any]) -> Question:
     """Make the valid question of an operator and dtype, with the attributes `others` besides the usual."""
     given = {**written(operator), **others}
     attributes = operator.with_defaults(given)
-    directions = len(operator.directions(attributes))
-    sizes = {symbol: {**SIZES, "direction": directions}[axis]
-             for symbol, axis in operator.sizes.items()}  # fmt: skip
+    of_axes = SIZES | {"direction": len(operator.directions(attributes))}
+    sizes = {symbol: of_axes[axis] for symbol, axis in operator.sizes.items()}
     inputs: Arrays = {}
     for place, tensor in enumerate(operator.inputs):
         shape = operator.shape(tensor, attributes, sizes)
@@ -381,8 +371,7 @@ def _numbers(
         return np.full(shape, SIZES["time"], numpy_dtype(operator.types[tensor.type][0]))
     if tensor.fills[:1] == ("zeros",):
         return np.zeros(shape, numpy_dtype(dtype))
-    count = math.prod(shape)
-    numbers = (np.arange(count) * (5 + place) + 3 * place + 1) % 17 - 8
+    numbers = (np.arange(math.prod(shape)) * (5 + place) + 3 * place + 1) % 17 - 8
     return np.asarray(numbers.reshape(shape) / 16).astype(numpy_dtype(dtype))
 
 

@@ -1,8 +1,4 @@
-"""Which values attributes and factors take: one pydantic type says what is accepted, in words and as schema.
-
-It stands apart from the attributes' description because of pydantic, which takes as long to import as numpy:
-a process that runs a runtime does without.
-"""
+"""Which values attributes and factors take: a pydantic type says it, in words and as JSON Schema too."""
 
 from __future__ import annotations
 
@@ -58,13 +54,6 @@ class ValueType:
     def accepts(self, value: Any) -> bool:
         """Say whether `value` is one of the type's."""
         return bool(self._adapter.validator.isinstance_python(value))
-
-    def typed(self, value: Any) -> Any:
-        """Convert `value` to the type: an integer of a type of numbers becomes a float.
-
-        Raises ValueError for a value that is not accepted.
-        """
-        return self._adapter.validate_python(value)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -149,7 +138,7 @@ def type_of_values(attribute: Attribute) -> ValueType:
 
 @cache
 def written_type(attribute: Attribute) -> ValueType:
-    """Make the type of all ways to write an attribute's values; `typed` gives the value."""
+    """Make the type of all ways to write an attribute's values, which becomes the value."""
     found = type_of_values(attribute)
     if not attribute.written:
         return found
