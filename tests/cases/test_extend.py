@@ -58,14 +58,6 @@ def test_all_that_is_there_stays(
     assert extended(tmp_path, after) == (0, after)
 
 
-def test_several_arrays_are_extended_at_once(tmp_path: Path) -> None:
-    first = VALUES + "      rows: []\n"
-    added, after = extended(tmp_path, HEAD + first + first.replace("0.5, 1, .inf", "2, 3, 4"))
-    assert 12 <= added <= 20
-    assert after.count("rows:\n        - [") == 2
-    assert len(expand(load_spec(tmp_path / "theme.yaml", "theme"))) == added
-
-
 @pytest.mark.parametrize(
     "rows",
     ["[[forward, false, 0.5]]", "\n        -   - forward\n            - false\n            - 1"],
@@ -79,34 +71,14 @@ def test_what_would_break_the_file_is_refused(tmp_path: Path, rows: str) -> None
     assert file.read_text() == before
 
 
-@pytest.mark.parametrize("covering", ["{}", "{clip: [0.5, 1]}"])
-def test_pairs_are_of_two_factors(covering: str, tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r":6: cases\.0\.covering: expected two factors or more"):
-        extended(tmp_path, HEAD + f"  - covering: {covering}\n    rows: []\n")
-
-
-def test_a_pair_that_no_row_can_hold(tmp_path: Path) -> None:
-    text = (
-        HEAD
-        + VALUES
-        + "      rows: []\n      exclude:\n"
-        + "".join(
-            f"        - {{clip: 0.5, direction: {direction}, linear_before_reset: {value}}}\n"
-            for direction in ("forward", "reverse")
-            for value in ("false", "true")
-        )
-    )
-    with pytest.raises(
-        SpecError, match=r":6: no row can hold direction: .* with clip: 0.5; exclude that pair"
-    ):
-        extended(tmp_path, text)
-
-
-def test_a_value_that_leads_nowhere_is_taken_back(tmp_path: Path) -> None:
+def test_what_is_excluded_in_every_row_or_in_some(tmp_path: Path) -> None:
     """clip 0.5 is first in line for (forward, true), and only the last value shows that it cannot be."""
-    exclude = (
-        "      exclude:\n        - {clip: 0.5, direction: forward, linear_before_reset: true}\n"
-    )
-    added, after = extended(tmp_path, HEAD + VALUES + "      rows: []\n" + exclude)
+    text = HEAD + VALUES + "      rows: []\n      exclude:\n"
+    entry = "        - {clip: 0.5, direction: forward, linear_before_reset: [%s]}\n"
+    added, after = extended(tmp_path, text + entry % "true")
     assert added
     assert extended(tmp_path, after) == (0, after)
+    with pytest.raises(
+        SpecError, match=r":6: no row can hold direction: .* with clip: 0.5; exclude"
+    ):
+        extended(tmp_path, text + entry % "true, false")

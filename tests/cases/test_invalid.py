@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from grucible.__main__ import main
-from grucible.cases.dtypes import FLOAT_TYPES
-from grucible.cases.invalid import InvalidQuestion, baseline, defects, invalid_questions
+from grucible.cases.invalid import defects, invalid_questions
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import QuestionError, pose
 
@@ -18,21 +16,12 @@ ROOT = Path(__file__).parents[2]
 EVERY = {one.id: one for one in invalid_questions()}
 
 
-def posed(one: InvalidQuestion) -> None:
-    question = one.question
-    pose(OPERATORS[question.operator], question.given, question.inputs)
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_our_own_validation_refuses_every_one(operator: str) -> None:
-    for one in invalid_questions([operator]):
+@pytest.mark.parametrize("name", OPERATORS)
+def test_our_own_validation_refuses_every_one_and_takes_what_it_may_be_taken_for(name: str) -> None:
+    operator = OPERATORS[name]
+    for one in invalid_questions([name]):
         with pytest.raises(QuestionError):
-            posed(one)
-
-
-def test_what_it_is_made_from_and_may_be_taken_for_is_valid() -> None:
-    for one in EVERY.values():
-        operator = OPERATORS[one.question.operator]
+            pose(operator, one.question.given, one.question.inputs)
         for valid in (one.valid, *one.may_be_taken_for()):
             again = pose(operator, valid.given, valid.inputs)
             assert again.outputs == one.question.outputs
@@ -84,18 +73,6 @@ OPEN = {
 def test_what_must_be_refused_and_what_the_texts_leave_open(operator: str) -> None:
     found = {one.name: one.decides for one in defects(OPERATORS[operator])}
     assert {name for name, decides in found.items() if not decides} == OPEN[operator]
-
-
-def test_the_baseline_is_the_same_in_every_dtype() -> None:
-    for operator in OPERATORS.values():
-        plain = baseline(operator, "float32", {})
-        for dtype in operator.dtypes():
-            for name, array in baseline(operator, dtype, {}).inputs.items():
-                numbers = array.astype(np.float64)
-                assert (numbers == plain.inputs[name].astype(np.float64)).all()
-        drawn = [a.astype(np.float64) for t in operator.inputs if t.fills[:1] != ("zeros",)
-                 for a in [plain.inputs[t.name]] if a.dtype == FLOAT_TYPES["float32"].numpy]  # fmt: skip
-        assert all(len(np.unique(array)) > min(4, array.size // 2) for array in drawn)
 
 
 def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,24 +96,6 @@ def test_what_a_theme_fixes_is_not_in_its_ids(tmp_path: Path) -> None:
     assert found == [prefix + "clip0.5", prefix + "h9-int32"]
 
 
-def test_a_state_of_zeros_is_named_and_leaves_a_row_without_steps_no_second_reading(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "theme.yaml").write_text(
-        HEAD
-        + "fixed: {direction: forward}\ncases: [{product: {initial_hidden_state: [drawn, zeros], "
-        "sequence_lengths: [full, zero-first]}}]\n"
-    )
-    found = expand(load_spec(tmp_path / "theme.yaml", "theme"))
-    prefix = "openvino.GRUSequence-5/theme/float32/noact"
-    assert [(case.id.removeprefix(prefix), case.tier) for case in found] == [
-        ("", "required"),
-        ("-zero-first", "ambiguous"),
-        ("-zeroinitial_hidden_state", "required"),
-        ("-zeroinitial_hidden_state-zero-first", "required"),
-    ]
-
-
 def test_a_covering_array_that_lacks_pairs_is_refused(tmp_path: Path) -> None:
     values = "clip: [0.5, 1], direction: [forward, reverse]"
     rows = "[[forward, 0.5], [reverse, 0.5], [forward, 1]]"
@@ -177,6 +159,8 @@ BAD = {
         r"cases.0: asks for 250,500 combinations, counted for each exclude entry again; expected"),
     "too many cases": (HEAD.replace("float32", "float32, float16") + "fixed: {direction: forward}\n"
         + PRODUCT % {"clip": MANY, "input_size": MANY[:31]}, r"cases.0: makes too many cases; expected at most 30,000"),
+    "a covering array of one factor": (HEAD + "cases: [{covering: {clip: [0.5, 1]}, rows: []}]\n",
+        r"cases.0.covering: expected two factors or more"),
     "a text for a list": (HEAD.replace("[float32]", "float32") + LIST % "{}", r":3: dtypes: 'float32'"),
 }  # fmt: skip
 

@@ -150,24 +150,15 @@ def test_numbers_become_floats_and_integers_stay() -> None:
     [listing] = spec_model("onnx.GRU-14").model_validate(spec("onnx.GRU-14", entry)).cases
     assert isinstance(listing, Listing)
     found = {name: repr(value) for name, value in listing.list[0].items()}
-    assert found == {
-        "clip": "2.0",
-        "activation_alpha": "[1.0, 0.5]",
-        "layout": "1",
-        "hidden_size": "3",
-    }
+    numbers = {"clip": "2.0", "activation_alpha": "[1.0, 0.5]"}
+    assert found == numbers | {"layout": "1", "hidden_size": "3"}
 
 
 @pytest.mark.parametrize(("attribute", "words"), [
-    (Attribute("a", "boolean", ""), "true or false"),
     (Attribute("a", "int", ""), "an integer from -9223372036854775808 to 9223372036854775807"),
-    (Attribute("a", "int", "", positive=True), "an integer from 1 to 9223372036854775807"),
     (Attribute("a", "int", "", choices={0: False, 1: True}), "one of 0, 1"),
     (Attribute("a", "float", ""), "a finite number"),
     (Attribute("a", "float", "", positive=True, single=True), "a positive finite float32 number"),
-    (Attribute("a", "float", "", positive=True, infinite=True), "a positive number"),
-    (Attribute("a", "string", "", choices={"x": 1, "y": 2}), "one of x, y"),
-    (Attribute("a", "floats", ""), "a list of values, each a finite number"),
     (Attribute("a", "strings", "", choices={"x": 1}, length=3), "a list of 3 values, each x"),
     (Attribute("a", "strings", "", choices={"x": 1, "y": 2}, length=2, per_direction=True),
      "a list of 2 or 4 values, each one of x, y"),
