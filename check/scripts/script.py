@@ -59,19 +59,15 @@ def pose(case: Case, name: str) -> PosedCase:
     elif ":" not in name:
         registered_runtime(name)  # raises where there is none
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
-    required = REQUIRED[case.dtype]
+    required, question = REQUIRED[case.dtype], case.question
     accepted = {names: (a.outputs, a.tolerances[required]) for names, a in case.answers.items()}
-    question = case.question
     if operator.name != case.operator:
         try:
             asked = ask(question, operator)
         except NotExpressible as reason:
             raise GrucibleError(f"{case.id} cannot be asked as {operator.name}: {reason}") from None
-        question = asked.question
-        accepted = {
-            names: (asked.expected(outputs), asked.expected(tolerances))
-            for names, (outputs, tolerances) in accepted.items()
-        }
+        question, turn = asked.question, asked.expected
+        accepted = {names: (turn(one), turn(limits)) for names, (one, limits) in accepted.items()}
     try:
         decline(name, question)
     except Unsupported as reason:
@@ -95,7 +91,7 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     if body.judge:
         imports += ["import traceback", "from typing import Any"]
         names = ["judge", "differing_forms", "compare"]
-        names += ["answer_of", "lines_of"] if "answer_of(" in body.lines[-1] else []
+        names += ["answer_of"] if "answer_of(" in body.lines[-1] else []
         judging = [inspect.getsource(getattr(standalone, one)) for one in names]
         asking = "\n".join(["def ask():", *(f"    {line}".rstrip() for line in body.lines)])
         ending = f"sys.exit(judge(ask, accepted, signed_zero={case.tier == 'nonportable'}))"
@@ -109,8 +105,8 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
 def refuse_large(case: Case) -> None:
     """Raise GrucibleError where a script of the case would be too long to be read."""
     size = sum(array.size for array in case.inputs.values())
-    for answer in case.answers.values():
-        size += 2 * sum(array.size for array in answer.outputs.values())  # each with its tolerance
+    outputs = [answer.outputs.values() for answer in case.answers.values()]
+    size += 2 * sum(array.size for arrays in outputs for array in arrays)  # each with its tolerance
     if size > MOST_NUMBERS:
         raise GrucibleError(
             f"a script of {case.id} would hold {size} numbers, of at most {MOST_NUMBERS}; "

@@ -78,48 +78,31 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
     Raises ImportError where the program does not start or says no hello, and ValueError for an
     answer that is none.
     """
-    import io
     import subprocess
 
+    asked, pipe = header.encode() + data, subprocess.PIPE
     try:
-        output = subprocess.run(
-            command,
-            input=header.encode() + data,
-            stdout=subprocess.PIPE,
-            timeout=seconds,
-            check=False,
-        ).stdout
+        ended = subprocess.run(command, input=asked, stdout=pipe, timeout=seconds, check=False)
+        answer = ended.stdout
     except OSError as error:
         raise ImportError(f"the program does not start: {error}") from error
     except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
-        output = late.stdout or b""
-    stream = io.BytesIO(output)
-    hello = lines_of(stream)
-    if not hello or not hello[0].startswith("grucible "):
-        raise ImportError(f"the program does not say hello: {hello[:1]}")
-    lines = lines_of(stream)
-    if lines[:1] != ["ok"]:
-        raise ValueError(f"no outputs: {lines[:1]}")
+        answer = late.stdout or b""
+    if not answer.startswith(b"grucible "):
+        raise ImportError(f"the program does not say hello: {answer[:200]!r}")
+    hello, head, data = [*answer.split(b"\nend\n", 2), b"", b""][:3]
+    if answer.count(b"\nend\n") < 2 or not head.startswith(b"ok"):
+        raise ValueError(f"no outputs, or a header without end: {hello[:100]!r} {head[:200]!r}")
+    lines = head.decode(errors="backslashreplace").split("\n")
     if {line for line in lines if line.startswith("question ")} - {*header.splitlines()}:
         raise ValueError("the answer is to another question")
     outputs: dict[str, Any] = {}
     for line in lines:
         if line.startswith("output "):
             _, name, dtype, shape, size = line.split(" ")
-            content = stream.read(int(size))
-            axes = [] if shape == "scalar" else [int(axis) for axis in shape.split("x")]
             if name in outputs:
-                raise ValueError(f"two outputs are called {name}")
-            outputs[name] = np.frombuffer(content, dtype).reshape(axes)
+                raise ValueError(f"two outputs are called {name!a}")
+            axes = [] if shape == "scalar" else [int(axis) for axis in shape.split("x")]
+            outputs[name] = np.frombuffer(data[: int(size)], dtype).reshape(axes)
+            data = data[int(size) :]
     return outputs
-
-
-def lines_of(stream: Any) -> list[str]:
-    """Return the lines of the next header, without its `end`."""
-    lines: list[str] = []
-    for line in stream:
-        text = line.decode(errors="backslashreplace").rstrip("\n")
-        if text == "end":
-            return lines
-        lines.append(ascii(text)[1:-1])
-    raise ValueError(f"a header without end: {lines[:1]}")
