@@ -32,48 +32,39 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
     Raises GrucibleError where none or several match, and where it lacks the tolerances of a class.
     """
     opened = open_set(vectors, (wanted,))
-    ids = [wanted] if wanted in opened.ids else opened.ids
-    if not ids:
-        raise GrucibleError(
-            f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
-            "vectors before it, and see the ids with: grucible cases --list"
-        )
-    if len(ids) > 1:
-        raise _several(wanted, ids)
-    found = opened.one(ids[0])
+    nothing = (
+        f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
+        "vectors before it, and see the ids with: grucible cases --list"
+    )
+    found = opened.one(_choose(wanted, opened.ids, nothing))
     check_classes(found.file.path, found.block)
     return found.block, str(found.file.path)
 
 
-def _several(wanted: str, matching: Sequence[str]) -> GrucibleError:
-    names = ", ".join(matching[:_MOST_NAMED])
-    return GrucibleError(f"{len(matching)} cases match {wanted!r}; name one, such as {names}")
+def _choose(wanted: str, ids: Sequence[str], nothing: str) -> str:
+    """Return the id that `wanted` is, or matches. Raises GrucibleError where none or several do."""
+    if not ids:
+        raise GrucibleError(nothing)
+    if len(ids) > 1 and wanted not in ids:
+        names = ", ".join(ids[:_MOST_NAMED])
+        raise GrucibleError(f"{len(ids)} cases match {wanted!r}; name one, such as {names}")
+    return wanted if wanted in ids else ids[0]
 
 
 def show_lines(vectors: Path | None, wanted: str, full: bool) -> Iterator[str]:
     """Yield the lines of `grucible show`."""
     if vectors is None and names_invalid(wanted):
-        yield from _invalid_lines(_find_invalid(wanted), full)
+        found = {one.id: one for one in invalid_questions(select=(wanted,))}
+        nothing = (
+            f"no invalid question is called {wanted!r}; see the ids with: grucible cases --invalid"
+        )
+        yield from _invalid_lines(found[_choose(wanted, [*found], nothing)], full)
         return
     block, file = find_case(vectors, wanted)
     case = block.case(0)
-    yield case.id
-    yield f"  in {file}"
-    yield from case_lines(case, full)
+    yield from (case.id, f"  in {file}", *case_lines(case, full))
     if case.tier != "nonportable":
         yield from _caught(block)
-
-
-def _find_invalid(wanted: str) -> InvalidQuestion:
-    """Return the one invalid question whose id is, or matches, `wanted`."""
-    found = list(invalid_questions(select=(wanted,)))
-    if not found:
-        raise GrucibleError(
-            f"no invalid question is called {wanted!r}; see the ids with: grucible cases --invalid"
-        )
-    if len(found) > 1:
-        raise _several(wanted, [one.id for one in found])
-    return found[0]
 
 
 def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
@@ -117,8 +108,7 @@ def _given(question: Question, full: bool) -> Iterator[str]:
 
 
 def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str]:
-    yield ""
-    yield title
+    yield from ["", title]
     for name, array in arrays.items():
         yield f"  {name}: {dtype_name(array.dtype)} {array.shape}"
         whole = full and array.size <= MOST_WHOLE
@@ -129,12 +119,11 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
 
 def _tolerances(case: Case) -> Iterator[str]:
     """Yield the range of the tolerances in each class, where they are no padding."""
-    yield ""
-    yield "tolerances, by class of arithmetic: least, median, largest"
+    yield from ["", "tolerances, by class of arithmetic: least, median, largest"]
     for one in CLASSES[case.dtype]:
         for name, limit in case.answer.tolerances[one.name].items():
-            values = np.sort(limit[limit > 0].astype(np.float64))
-            some = [values[0], np.median(values), values[-1]] if values.size else [0.0] * 3
+            values = limit[limit > 0].astype(np.float64) if limit.any() else np.zeros(1)
+            some = np.quantile(values, [0, 0.5, 1], method="nearest")
             figures = "".join(f"{value:12.3g}" for value in some)
             yield f"  {one.name + ', ' + name:22}{figures}"
 

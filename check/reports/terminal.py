@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
-from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
+from ...cases.operators.readings import READINGS, STORED, about
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
 from ..judging.case_result import CaseVerdict
 from ..observed.observations import ORIGINS
@@ -25,12 +25,6 @@ from .findings import (
     sentence,
 )
 from .text import group, list_some, wrap
-
-_BASIS = {
-    "text": "the specification's text",
-    "owner": "the owner's runtime, or the one that all test against",
-    "choice": "our choice",
-}
 
 
 def report_text(report: Report) -> str:
@@ -77,44 +71,36 @@ def _judged(report: Report) -> str:
     """Return what was judged, by how many vector files, and where these come from."""
     origins, count = Counter(report.origins.values()), len(report.origins)
     files = f"{'file' if count == 1 else 'files'} of {report.vectors}"
-    kinds = [f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one]]
-    if origins["published"] == count:
-        origin = f"{count} published {files}"
-    else:
-        origin = f"{count} {files}: {', '.join(kinds)}"
-    judged = f"{f'{report.runtime} {report.runtime_version}'.rstrip()}: {len(report.results)} cases, {origin}"
-    if not report.recomputed:
-        return judged
-    return (
-        f"{judged}; {report.recomputed} of {len(report.results)} answers recomputed, all as stored"
-    )
+    kinds = ", ".join(f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one])
+    published = origins["published"] == count
+    origin = f"{count} published {files}" if published else f"{count} {files}: {kinds}"
+    total, who = len(report.results), f"{report.runtime} {report.runtime_version}".rstrip()
+    anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
+    return f"{who}: {total} cases, {origin}{anew if report.recomputed else ''}"
 
 
 def headline(report: Report) -> str:
     """Return the verdict and its reasons in a sentence."""
-    counts = report.counts
+    counts, known = report.counts, len(report.expected_failures)
     passed = f"{counts['passed']} of {counts.total()} cases passed"
-    parts = [passed if report.results else how_many_refused(report.refusals)]
-    if report.undeciding:
-        parts.append(f"{report.undeciding} decide{'s' * (report.undeciding == 1)} nothing")
-    for verdict, word in (("failed", "failed"), ("error", "errors"), ("missing", "missing")):
-        if counts[verdict]:
-            parts.append(f"{counts[verdict]} {word}")
-    if counts["unsupported"]:
-        refused = len(report.refused)
-        named = f", {refused} of them in spite of --require" if refused else ""
-        parts.append(f"{counts['unsupported']} unsupported{named}")
-    if known := len(report.expected_failures):
-        parts.append(f"{known if report.unexpected else 'all'} of them expected")
-    if passes := len(report.unexpected_passes):
-        parts.append(f"{passes} passed unexpectedly")
-    if accepted := refusals_in_short(report.refusals):
-        parts.append(accepted)
-    if stale := 0 if report.allow_stale else len(report.stale):
-        parts.append(f"{stale} expectation{'s are' if stale > 1 else ' is'} stale")
-    if report.interrupted:
-        parts.append("interrupted before the others")
-    return f"{report.verdict}: {', '.join(parts)}{diagnosis_in_short(report.diagnosis)}"
+    nothing, refused = report.undeciding, len(report.refused)
+    named = f", {refused} of them in spite of --require" if refused else ""
+    stale = 0 if report.allow_stale else len(report.stale)
+    parts = {
+        passed if report.results else how_many_refused(report.refusals): 1,
+        f"{nothing} decide{'s' * (nothing == 1)} nothing": nothing,
+        f"{counts['failed']} failed": counts["failed"],
+        f"{counts['error']} errors": counts["error"],
+        f"{counts['missing']} missing": counts["missing"],
+        f"{counts['unsupported']} unsupported{named}": counts["unsupported"],
+        f"{known if report.unexpected else 'all'} of them expected": known,
+        f"{len(report.unexpected_passes)} passed unexpectedly": len(report.unexpected_passes),
+        refusals_in_short(report.refusals): any(one.wrong for one in report.refusals),
+        f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,
+        "interrupted before the others": report.interrupted,
+    }
+    reasons = ", ".join(text for text, holds in parts.items() if holds)
+    return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}"
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
@@ -163,6 +149,7 @@ def _short(ratio: float) -> str:
 
 def _readings(report: Report) -> Iterator[str]:
     """Yield the readings followed, but those that are the stored ones everywhere."""
+    stored = {one.ledger: one.stored for one in READINGS.values()}
     for ledger, followed in report.readings_followed.items():
         if set(followed) == {STORED}:
             continue
@@ -172,14 +159,8 @@ def _readings(report: Report) -> Iterator[str]:
         title = f"the reading followed where the text is ambiguous ({ledger} in {pages}){same}:"
         yield from ["", *wrap(title, 0, 2, cut=False)]
         for names, count in followed.most_common():
-            yield from wrap(f"{count:6}  {_reading(names, ledger)}", 0, 8)
-
-
-def _reading(names: ReadingNames, ledger: str) -> str:
-    if names:
-        return f"{' and '.join(names)}: {about(names)}"
-    [reading] = [one for one in READINGS.values() if one.ledger == ledger]
-    return f"as stored: {reading.stored} (basis: {_BASIS[reading.basis]})"
+            word = " and ".join(names) or "as stored"
+            yield from wrap(f"{count:6}  {word}: {about(names) if names else stored[ledger]}", 0, 8)
 
 
 def _unsupported(report: Report) -> Iterator[str]:

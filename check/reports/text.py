@@ -25,7 +25,7 @@ VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?
 _LINE_ENDS = re.compile(r"[\t\r\n]")
 _SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
 """What Markdown does not show as it is; between a letter and a letter it does show an underscore."""
-_WORD = re.compile(r"[^\s`|]+")
+_PARTS = re.compile(r"[^\s`|]+|[\s`|]+")
 _LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
 """What GitHub makes a link of in a word, or a message to somebody."""
 
@@ -106,15 +106,13 @@ def as_block(text: str) -> str:
 
 def as_markdown(text: str) -> str:
     """Return a text that Markdown shows as it is, in a table too. A word that would be a link is code."""
-    shown, done, parts = escape(text), 0, []
-    for word in filter(lambda found: _LINKED.search(found[0]), _WORD.finditer(shown)):
-        parts += [_plain(shown[done : word.start()]), f"`{escape_commands(word[0])}`"]
-        done = word.end()
-    return "".join([*parts, _plain(shown[done:])])
 
+    def show(part: re.Match[str]) -> str:
+        if _LINKED.search(part[0]):
+            return f"`{escape_commands(part[0])}`"
+        return _SPECIAL.sub(r"\\\1", html.escape(part[0], quote=False))
 
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", html.escape(text, quote=False))
+    return _PARTS.sub(show, escape(text))
 
 
 def page_head(title: str, about: str, command: str) -> Iterator[str]:
