@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 
@@ -49,16 +48,6 @@ def declares(question: Question) -> Outputs:
     if not _is_valid(question):
         raise Unsupported("not offered")
     return answer(question)
-
-
-def tells(question: Question) -> Outputs:
-    """Refuses by saying all that it was asked."""
-    if _is_valid(question):
-        return answer(question)
-    inputs = {n: (a.dtype.name, a.shape, a.tobytes().hex()) for n, a in question.inputs.items()}
-    raise ValueError(
-        f"{question.id} {sorted(question.given.items())} {crc32(str(inputs).encode())}"
-    )
 
 
 def blind(question: Question) -> Outputs:

@@ -15,7 +15,7 @@ from grucible.check.protocol.header import hello_lines, question_parts
 
 from .conftest import Command
 from .made import make_block, name_of, write_vectors
-from .test_exec import EXAMPLES, built
+from .test_exec import built
 
 HELLO = b"grucible 1\nname kernel\nversion 3\nend\n"
 ORDER = ["d-bfloat16", "a-good", "b-bad", "c-good", "n-bad"]
@@ -82,7 +82,7 @@ def test_a_program_that_reads_files_is_judged_as_through_pipes(
     name: str, select: str, tmp_path: Path, command: Command
 ) -> None:
     """An example that is compiled and one that is not, as they are; the report is the same in every figure."""
-    runtime = built(name, (EXAMPLES / name).read_text(), tmp_path, quickly=True)
+    runtime = built(name, tmp_path, quickly=True)
     out = tmp_path / "q"
     selected = ["--select", select]
     assert command("ask", "-o", out, *selected).status == 0
