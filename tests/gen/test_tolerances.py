@@ -5,7 +5,6 @@ The smaller version of `python tests/validation/run.py`: the core vectors and so
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -19,10 +18,8 @@ from grucible.cases.specs.expand import expand
 from grucible.check.judging.case_result import DECIDING
 from grucible.gen.drawing import chunks
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
-from grucible.gen.variants.emulated import Emulated, emulate
 from grucible.vectors.block import Block
-from validation.measure import Ratios
-from validation.members import MEMBERS, MISTAKES, Member
+from validation.members import MEMBERS, MISTAKES, Member, Ratios
 from validation.random_cases import random_blocks
 from validation.real import real_runtimes
 
@@ -45,24 +42,17 @@ def _blocks(dtype: str) -> tuple[Block, ...]:
     return (*core, *(block.rows(small) for block, small in drawn if small.any()))
 
 
-def _ratios(blocks: Iterable[Block], emulated: Emulated, arithmetic: str) -> Ratios:
-    ratios = Ratios()
-    for block in blocks:
-        ratios.see(block, emulate(emulated, block), arithmetic)
-    return ratios
-
-
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{m.dtype}-{m.about}")
 def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
-    ratios = _ratios(_blocks(member.dtype), member.emulated, member.arithmetic)
-    assert ratios.cases > 150
+    ratios = Ratios().see(_blocks(member.dtype), member.run, member.arithmetic)
+    assert len(ratios.worst) > 150
     assert ratios.alarms == 0
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_caught(mistake: str) -> None:
-    ratios = _ratios(_deciding("float32"), MISTAKES[mistake], "float32")
-    assert ratios.alarms > ratios.cases / 2
+    ratios = Ratios().see(_deciding("float32"), MISTAKES[mistake], "float32")
+    assert ratios.alarms > len(ratios.worst) / 2
 
 
 @pytest.mark.parametrize(
@@ -84,7 +74,7 @@ def test_a_member_of_a_coarser_class_breaks_the_finer_one(
 ) -> None:
     for member in MEMBERS:
         if (member.dtype, member.arithmetic) == (dtype, coarse):
-            assert _ratios(_blocks(dtype), member.emulated, fine).alarms > 0, member.about
+            assert Ratios().see(_blocks(dtype), member.run, fine).alarms > 0, member.about
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -95,10 +85,8 @@ def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> N
     # a few cases of every block: runtimes compile a model for each
     some = [block.rows(np.arange(0, len(block), 15)) for block in _blocks(dtype)]
     for real in real_runtimes(dtype):
-        ratios = Ratios()
-        for part, outputs in real.run(some):
-            ratios.see(part, outputs, real.arithmetic)
-        assert ratios.cases > 0, real.about
+        ratios = Ratios().see(some, real.run, real.arithmetic)
+        assert len(ratios.worst) > 0, real.about
         assert ratios.alarms == 0, real.about
 
 

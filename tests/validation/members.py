@@ -1,14 +1,16 @@
-"""What is validated: by dtype of the vectors, emulations that belong to a class of arithmetic, and
-mistakes that no vectors may let pass."""
+"""What is validated: emulations that belong to a class of arithmetic, and mistakes that no vectors let pass."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from grucible.cases.dtypes import Array
+from grucible.check.judging.criterion import Differences
+from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants.emulated import (
     BFLOAT16,
     BLENDS,
@@ -17,6 +19,7 @@ from grucible.gen.variants.emulated import (
     blas,
     cut_to_bfloat16,
     cut_to_tf32,
+    emulate,
     fused,
     in_float16,
     in_halves,
@@ -26,6 +29,10 @@ from grucible.gen.variants.emulated import (
     to_tf32,
     wide,
 )
+from grucible.vectors.block import Block
+
+Run = Callable[[Block], tuple[Block, Mapping[str, Array]]]
+"""Gives the part of a block that an implementation offers, and its outputs."""
 
 
 @dataclass(frozen=True)
@@ -35,91 +42,84 @@ class Member:
     dtype: str
     arithmetic: str
     about: str
-    emulated: Any
+    run: Run
 
 
-def _float32(dtype: str) -> list[Member]:
+class Ratios:
+    """Of the cases measured so far: the worst |observed - stored| / tolerance of each; 1 and less conforms."""
+
+    def __init__(self) -> None:
+        self.worst: list[float] = []
+
+    def see(self, blocks: Iterable[Block], run: Run, arithmetic: str) -> Ratios:
+        """Add the cases of some blocks that are offered, by the tolerances of a class."""
+        for part, outputs in map(run, blocks):
+            if len(part):
+                off = Differences(part.answer.outputs, outputs, part.dtype, signed_zero=False)
+                self.worst += off.worst(part.answer.tolerances[arithmetic]).ratio.tolist()
+        return self
+
+    @property
+    def alarms(self) -> int:
+        """How many cases do not conform."""
+        return sum(not ratio <= 1.0 for ratio in self.worst)
+
+
+def emulation(*given: Any, **more: Any) -> Run:
+    emulated = Emulated(*given, **more)
+    return lambda block: (block, emulate(emulated, block))
+
+
+def _members() -> Iterator[Member]:
     orders = {"BLAS": blas, "one by one": one_by_one, "in halves": in_halves, "fused": fused}
-    found = [
-        Member(dtype, "float32", f"float32, {name}, {blend}", Emulated(multiply=m, blended=blend))
-        for name, m in orders.items()
-        for blend in BLENDS
-    ]
-    return found + [
-        Member(dtype, "float32", f"float32, sigmoid {form}", Emulated(sigmoid_form=form))
-        for form in SIGMOIDS
-        if form != Emulated.sigmoid_form
-    ]
+    for blend in BLENDS:
+        for name, order in orders.items():
+            run = emulation(multiply=order, blended=blend)
+            for dtype in CLASSES:
+                yield Member(dtype, "float32", f"float32, {name}, {blend}", run)
+            if name != "fused":
+                run = emulation(np.float64, order, blended=blend)
+                yield Member("float64", "float64", f"float64, {name}, {blend}", run)
+            if name in ("one by one", "in halves"):
+                run = emulation(np.float16, order, blended=blend)
+                yield Member("float16", "float16", f"all float16, {name}, {blend}", run)
+        for dtype, name, kept in (
+            ("float32", "float16", to_float16),
+            ("float16", "float16", to_float16),
+            ("bfloat16", "bfloat16", to_bfloat16),
+        ):
+            run = emulation(kept=kept, blended=blend)
+            yield Member(dtype, f"{name}-state", f"{name} state, {blend}", run)
+        for dtype, name, kind in (
+            ("float32", "bfloat16", BFLOAT16),
+            ("float16", "float16", np.float16),
+            ("bfloat16", "bfloat16", BFLOAT16),
+        ):
+            run = emulation(kind, wide, functions=np.float32, blended=blend)
+            yield Member(dtype, f"{name}-gemm", f"{name} storage, {blend}", run)
+    for form in SIGMOIDS:
+        if form != Emulated.sigmoid_form:
+            for dtype in CLASSES:
+                run = emulation(sigmoid_form=form)
+                yield Member(dtype, "float32", f"float32, sigmoid {form}", run)
+    for arithmetic, about, cut in (
+        ("tf32", "TF32 products, cut", cut_to_tf32),
+        ("tf32", "TF32 products, rounded", to_tf32),
+        ("bfloat16-operands", "bfloat16 products, cut", cut_to_bfloat16),
+        ("bfloat16-operands", "bfloat16 products, rounded", to_bfloat16),
+    ):
+        yield Member("float32", arithmetic, about, emulation(operand=cut))
 
 
-def _narrow(dtype: str, name: str, kind: Any, rounded: Any) -> list[Member]:
-    """State and storage in a narrower type."""
-    state, gemm = f"{name}-state", f"{name}-gemm"
-    return [
-        *(
-            Member(dtype, state, f"{name} state, {b}", Emulated(kept=rounded, blended=b))
-            for b in BLENDS
-        ),
-        *(
-            Member(
-                dtype,
-                gemm,
-                f"{name} storage, {b}",
-                Emulated(kind, wide, functions=np.float32, blended=b),
-            )
-            for b in BLENDS
-        ),
-    ]
-
-
-def _all_float16(dtype: str) -> list[Member]:
-    orders = {"one by one": one_by_one, "in halves": in_halves}
-    return [
-        Member(dtype, "float16", f"all float16, {name}, {b}", Emulated(np.float16, m, blended=b))
-        for name, m in orders.items()
-        for b in BLENDS
-    ]
-
-
-def _operands(dtype: str) -> list[Member]:
-    cuts = {
-        ("tf32", "TF32 products, cut"): cut_to_tf32,
-        ("tf32", "TF32 products, rounded"): to_tf32,
-        ("bfloat16-operands", "bfloat16 products, cut"): cut_to_bfloat16,
-        ("bfloat16-operands", "bfloat16 products, rounded"): to_bfloat16,
-    }
-    return [
-        Member(dtype, name, about, Emulated(operand=cut)) for (name, about), cut in cuts.items()
-    ]
-
-
-MEMBERS = [
-    *(
-        Member("float64", "float64", f"float64, {name}, {b}", Emulated(np.float64, m, blended=b))
-        for name, m in {"BLAS": blas, "one by one": one_by_one, "in halves": in_halves}.items()
-        for b in BLENDS
-    ),
-    *_float32("float64"),
-    *_float32("float32"),
-    *(m for m in _narrow("float32", "float16", np.float16, to_float16) if m.arithmetic == "float16-state"),
-    *(m for m in _narrow("float32", "bfloat16", BFLOAT16, to_bfloat16) if m.arithmetic == "bfloat16-gemm"),
-    *_operands("float32"),
-    *_float32("float16"),
-    *_narrow("float16", "float16", np.float16, to_float16),
-    *_all_float16("float16"),
-    *_float32("bfloat16"),
-    *_narrow("bfloat16", "bfloat16", BFLOAT16, to_bfloat16),
-]  # fmt: skip
-
-_WRONG = partial(Emulated, np.float32)
+MEMBERS = [*_members()]
 MISTAKES = {
-    "tanh off by up to 1e-5": _WRONG(tanh_error=1e-5),
-    "tanh off by up to 3e-6": _WRONG(tanh_error=3e-6),
-    "sigmoid off by up to 1e-5": _WRONG(sigmoid_error=1e-5),
-    "products accumulated in float16": _WRONG(multiply=in_float16),
-    "TF32 products": _WRONG(operand=cut_to_tf32),
-    "bfloat16 products": _WRONG(operand=to_bfloat16),
-    "float16 state": _WRONG(kept=to_float16),
-    "bfloat16 state": _WRONG(kept=to_bfloat16),
+    "tanh off by up to 1e-5": emulation(tanh_error=1e-5),
+    "tanh off by up to 3e-6": emulation(tanh_error=3e-6),
+    "sigmoid off by up to 1e-5": emulation(sigmoid_error=1e-5),
+    "products accumulated in float16": emulation(multiply=in_float16),
+    "TF32 products": emulation(operand=cut_to_tf32),
+    "bfloat16 products": emulation(operand=to_bfloat16),
+    "float16 state": emulation(kept=to_float16),
+    "bfloat16 state": emulation(kept=to_bfloat16),
 }
 """Mistakes in float32 operators, each wrong by more than float32 arithmetic is."""

@@ -58,8 +58,7 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
         operator = (OPENVINO, ONNX)[number // PER_BLOCK % 2]
         ids, given, drawn = [], [], []
         for _ in range(PER_BLOCK):
-            asked = _onnx if operator is ONNX else _openvino
-            given.append(asked(rng, after, number) | _shared(rng, sizes))
+            given.append(_attributes(rng, operator, after, number, sizes["hidden_size"]))
             ids.append(f"random/{seed}/{number}")
             drawn.append(_inputs(rng, operator, dtype, operator.with_defaults(given[-1]), sizes))
             number += 1
@@ -90,28 +89,21 @@ def _answered(
     return block, peak[at]
 
 
-def _openvino(_: Any, after: bool, number: int) -> dict[str, Any]:
+def _attributes(
+    rng: Any, operator: Operator, after: bool, number: int, hidden: int
+) -> dict[str, Any]:
     functions = ACTIVATIONS[number % 9] if number % 18 < 9 else ["sigmoid", "tanh"]
-    return {"activations": functions, "linear_before_reset": after}
-
-
-def _onnx(rng: Any, after: bool, _: int) -> dict[str, Any]:
-    [activations] = [a for a in ONNX.attributes if a.name == "activations"]
-    names = [str(name) for name in rng.choice(list(activations.choices), 2)]
-    given: dict[str, Any] = {"activations": names, "linear_before_reset": int(after)}
-    for name in names:
-        function = activations.choices[name].name
-        for parameter in FUNCTIONS[function].takes:
-            value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
-            given.setdefault(f"activation_{parameter}", []).append(value)
-    return given
-
-
-def _shared(rng: Any, sizes: dict[str, int]) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "hidden_size": sizes["hidden_size"],
-        "direction": DIRECTIONS[int(rng.integers(2))],
-    }
+    given: dict[str, Any] = {"activations": functions, "linear_before_reset": after}
+    if operator is ONNX:
+        [activations] = [a for a in ONNX.attributes if a.name == "activations"]
+        names = [str(name) for name in rng.choice(list(activations.choices), 2)]
+        given = {"activations": names, "linear_before_reset": int(after)}
+        for name in names:
+            function = activations.choices[name].name
+            for parameter in FUNCTIONS[function].takes:
+                value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
+                given.setdefault(f"activation_{parameter}", []).append(value)
+    given |= {"hidden_size": hidden, "direction": DIRECTIONS[int(rng.integers(2))]}
     clip = CLIPS[int(rng.integers(len(CLIPS)))]
     return given if clip is None else given | {"clip": clip}
 
