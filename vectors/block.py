@@ -163,17 +163,9 @@ def arrays_by_path(
 
 def block_of(case: Case) -> Block:
     """Return the block of one case alone, by which it is judged; its arrays are views of the case's."""
-
-    def one(arrays: Mapping[str, Array]) -> Arrays:
-        return {name: array[None] for name, array in arrays.items()}
-
-    answers = {
-        names: Answer(one(a.outputs), {name: one(limits) for name, limits in a.tolerances.items()})
-        for names, a in case.stored.items()
-    }
     return Block(
         case.id, case.operator, case.dtype, case.tier, [case.id], [dict(case.given)],
-        one(case.inputs), answers,
+        rows_of(case.inputs, None), {names: a.rows(None) for names, a in case.stored.items()},
     )  # fmt: skip
 
 

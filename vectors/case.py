@@ -37,25 +37,18 @@ class Answer:
     def __repr__(self) -> str:
         return f"<Answer {shapes(self.outputs)}>"
 
-    def copied(self) -> Answer:
-        """Return the same arrays, in dicts of its own."""
-        limits = {name: {**arrays} for name, arrays in self.tolerances.items()}
-        return Answer({**self.outputs}, limits)
-
-    def rows(self, which: int | Array) -> Answer:
-        """Return the answer of one of the stacked cases, or of several, in arrays to be read only."""
-        answer = Answer(
-            rows_of(self.outputs, which),
-            {name: rows_of(limits, which) for name, limits in self.tolerances.items()},
-        )
-        for arrays in (answer.outputs, *answer.tolerances.values()):
+    def rows(self, which: Any) -> Answer:
+        """Index all arrays; the answer has dicts of its own, and arrays to be read only."""
+        limits = {name: rows_of(arrays, which) for name, arrays in self.tolerances.items()}
+        answer = Answer(rows_of(self.outputs, which), limits)
+        for arrays in (answer.outputs, *limits.values()):
             for array in arrays.values():
                 array.setflags(write=False)
         return answer
 
 
-def rows_of(arrays: Mapping[str, Array], which: int | Array) -> Arrays:
-    """Return some rows of stacked arrays."""
+def rows_of(arrays: Mapping[str, Array], which: Any) -> Arrays:
+    """Index each array: by a row, by several, or by None, which makes one row of it."""
     return {name: array[which] for name, array in arrays.items()}
 
 
@@ -77,12 +70,12 @@ class Case:
     @property
     def answers(self) -> dict[ReadingNames, Answer]:
         """The answers, by the readings that are followed; changing them changes no verdict."""
-        return {names: answer.copied() for names, answer in self.stored.items()}
+        return {names: answer.rows(...) for names, answer in self.stored.items()}
 
     @property
     def answer(self) -> Answer:
         """The answer that follows no reading; changing it changes no verdict."""
-        return self.stored[STORED].copied()
+        return self.stored[STORED].rows(...)
 
     @property
     def id(self) -> str:

@@ -116,15 +116,12 @@ def open_vectors(path: Path, relative: str = "") -> VectorFile:
     """Open the vector file at `path`; VectorFileError if it is none."""
     attributes = open_file(path, VECTORS, whole=False)
     operator, theme, seed = (attributes.attribute(name) for name in ("operator", "theme", "seed"))
-    why = ""
-    if not isinstance(operator, str) or operator not in OPERATORS:
+    if operator not in OPERATORS:
         why = f"operator is {operator!r}; expected one of {', '.join(OPERATORS)}"
-    elif not isinstance(theme, str):
-        why = f"theme is {theme!r}; expected a name"
     elif not isinstance(seed, int) or seed < 0:
         why = f"seed is {seed!r}; expected an integer, not negative"
     else:
-        why = why_no_theme(theme)
+        why = why_no_theme(theme if isinstance(theme, str) else "")
     if why:
         raise VectorFileError(f"{path}: {why}")
     return VectorFile(path, relative or path.name, OPERATORS[str(operator)], str(theme), attributes)

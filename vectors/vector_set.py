@@ -133,26 +133,21 @@ def _files(root: Path) -> list[tuple[Path, str]]:
     """Return the vector files at `root` with their relative paths, those of plain questions first."""
     made = f"make vectors with: {format_command('gen', (), ['-o', root])}"
     try:
-        root.stat()
         if root.is_file():
             return [(root, root.name)]
-        if not root.is_dir():
+        if root.exists() and not root.is_dir():
             raise VectorFileError(f"{root}: is neither a file nor a directory; name another place")
-        files = sorted(files_below(root, ".h5", most=MOST_NAMES), key=_plain_first)
-    except (FileNotFoundError, ValueError):  # a name may have what no name has
-        raise VectorFileError(f"{root}: no such file or directory; {made}") from None
+        found = files_below(root, ".h5", most=MOST_NAMES) if root.exists() else ()
+        files = sorted(found, key=lambda file: (not file.stem.startswith(PLAIN), file))
     except OSError as error:
         raise VectorFileError(
             f"{error.filename or root}: cannot be read ({error.strerror}); make it readable, or name "
             "another place"
         ) from None
     if not files:
-        raise VectorFileError(f"{root}: holds no vector file (*.h5); {made}")
+        why = "holds no vector file (*.h5)" if root.exists() else "no such file or directory"
+        raise VectorFileError(f"{root}: {why}; {made}")
     return [(file, file.relative_to(root).as_posix()) for file in files]
-
-
-def _plain_first(file: Path) -> tuple[bool, Path]:
-    return (not file.stem.startswith(PLAIN), file)
 
 
 def _check_each_once(files: Sequence[VectorFile]) -> None:

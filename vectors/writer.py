@@ -140,13 +140,8 @@ def new_vector_file(
     """
     with new_file(path, VECTORS, force=force) as file:
         file.attrs["seed"] = seed
-        texts = {
-            "operator": operator,
-            "theme": theme,
-            "generator": generator,
-            "made_from": made_from,
-        }
-        for name, value in texts.items():
+        texts = {"operator": operator, "theme": theme, "generator": generator}
+        for name, value in {**texts, "made_from": made_from}.items():
             write_text_attribute(file, name, value)
         text = np.frombuffer(spec_text.encode("utf-8"), np.uint8)
         write_array(file, "spec", 0, text, len(text))

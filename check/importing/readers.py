@@ -37,8 +37,6 @@ FIRST_OPSET = 7
 """The first opset in which ONNX's GRU means what it means in opset 14."""
 _DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
-_OF_GRU = frozenset({"steps", "initialHiddenState", "returnSequence", "direction"})
-"""What WebNN's gruCell does not have."""
 _MOST_NAME = 160
 """Maximum characters of a name in an id."""
 
@@ -327,8 +325,8 @@ def _webnn_case(found: Any) -> ForeignCase:
         if len(dict(pairs)) != len(pairs):
             raise QuestionError("gives an argument twice")
         if call["name"] == "gruCell":  # a step in one direction, in tensors without these axes
-            if of_gru := given.keys() & _OF_GRU:
-                raise QuestionError(f"gives {min(of_gru)}, which gruCell does not have")
+            if given.keys() & {"steps", "initialHiddenState", "returnSequence", "direction"}:
+                raise QuestionError("gives a gruCell what gru alone has")
             given |= {"steps": 1, "initialHiddenState": given.pop("hiddenState")}
         elif call["name"] != "gru":
             raise QuestionError("is no gru or gruCell of WebNN")

@@ -89,10 +89,7 @@ def _question(case: Tree) -> Question:
 
 
 def outputs_place(out: Path) -> Path:
-    """Return the place of the outputs that are expected of vectors at `out`.
-
-    It is a file beside a file, a directory beside a directory.
-    """
+    """Return the place of the outputs expected of vectors at `out`: a file or directory beside it."""
     if out.suffix == ".h5":
         return out.with_suffix(".outputs.h5")
     named = out if out.name.strip(".") else out.resolve()

@@ -67,7 +67,7 @@ WRONG = [
     (gru({"arguments": [*GIVEN, {"steps": 2}, {"hiddenState": "h"}]}, {}),
      "hiddenState: Extra inputs are not permitted"),
     (gru({"name": "gruCell", "arguments": [*IN_CELL["arguments"], {"steps": 1}]}, {}),
-     "gives steps, which gruCell does not have"),
+     "gives a gruCell what gru alone has"),
     (gru({"name": "gruCell", "arguments": GIVEN}, {}), "lacks 'hiddenState'"),
     (gru({"arguments": GIVEN}, {}), "steps: Field required"),
     (gru({"name": "lstm"}, {}), "is no gru or gruCell of WebNN"),

@@ -45,7 +45,7 @@ from .manifest import (
     manifest_text,
     read_manifest,
     read_npz,
-    write_npz_case,
+    write_npz,
     write_raw_case,
 )
 
@@ -142,8 +142,10 @@ def check_place(out: Path) -> None:
 
 def _writer(layout: Layout) -> CaseLayout:
     """Return the writer of a layout; those that need a runtime's package import it now."""
-    if layout in ("raw", "npz"):
-        return write_raw_case if layout == "raw" else write_npz_case
+    if layout == "raw":
+        return write_raw_case
+    if layout == "npz":
+        return lambda folder, name, _, a: write_npz(folder, f"{CASES}/{name}.npz", a)
     with needing(layout, layout, f"export --to {layout}"):
         write: CaseLayout = import_module(f".{layout}_model", __package__).write_case
     return write

@@ -47,7 +47,6 @@ class NotSayable(Exception):
     """The format cannot say a case; the message is the reason, without numbers of that case."""
 
 
-_Text = Annotated[str, Field(max_length=1000)]
 _Length = Annotated[int, Field(ge=1, lt=2**40)]
 _Dtype = Literal[(*FLOAT_TYPES, *INTEGER_TYPES)]  # type: ignore[valid-type]
 
@@ -102,7 +101,7 @@ class Manifest(_Strict):
 
     format: Literal["grucible cases"]
     format_version: Literal[1]
-    made_by: _Text
+    made_by: Annotated[str, Field(max_length=1000)]
     layout: Layout
     contents: Contents
     cases: list[Entry]
@@ -150,13 +149,6 @@ def write_raw_case(
             little = array.byteswap() if sys.byteorder == "big" else array
             at += out.write(little.tobytes())
     return places
-
-
-def write_npz_case(
-    folder: Path, name: str, _: Case, arrays: Mapping[str, Array]
-) -> dict[str, Place]:
-    """Write one .npz file for the case."""
-    return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
 def write_npz(folder: Path, file: str, arrays: Mapping[str, Array]) -> dict[str, Place]:

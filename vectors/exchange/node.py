@@ -150,14 +150,11 @@ def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:
 
     One that is left out is "", and those at the end are not there.
     """
-
-    def placed(names: list[str], present: tuple[str, ...]) -> list[str]:
-        found = [name if name in present else "" for name in names]
-        while not found[-1]:
-            found.pop()
-        return found
-
-    return (
-        placed([t.name for t in GRU.inputs], asked.inputs),
-        placed([t.name for t in GRU.outputs], asked.asked),
+    given, gives = (
+        [tensor.name if tensor.name in present else "" for tensor in tensors]
+        for tensors, present in ((GRU.inputs, asked.inputs), (GRU.outputs, asked.asked))
     )
+    for names in (given, gives):
+        while not names[-1]:
+            names.pop()
+    return given, gives

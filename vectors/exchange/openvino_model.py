@@ -30,13 +30,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """Return the model of one node; its Parameters are the ports that are not in `constants`, in order."""
-    made, parameters = node(asked, constants)
-    return ov.Model(made.outputs(), parameters, asked.operator)
-
-
-def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[Any, list[Any]]:
-    """Return the node, and the Parameters that lead to it.
+    """Return the model of one node; its Parameters are the ports that are not in `constants`, in order.
 
     An absent input is an absent port, which only a trailing input can be (here, B).
     """
@@ -44,29 +38,17 @@ def node(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> tuple[An
     for name, dtype, shape in asked.ports:
         element_type = ov.Type.bf16 if dtype == _BFLOAT16 else ov.Type(dtype)
         if name in constants:
-            nodes.append(Constant(filled(element_type, constants[name])))
+            tensor = ov.Tensor(element_type, ov.Shape(list(constants[name].shape)))
+            # a bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the view
+            tensor.data.view(constants[name].dtype)[...] = constants[name]
+            nodes.append(Constant(tensor))
         else:
             open_shape = [-1 if isinstance(length, str) else length for length in shape]
             parameters.append(Parameter(element_type, ov.PartialShape(open_shape)))
             nodes.append(parameters[-1])
         nodes[-1].set_friendly_name(name)
     made = NodeFactory(asked.opset).create(asked.kind, nodes, json.loads(asked.attributes))
-    return made, parameters
-
-
-def filled(element_type: Any, array: npt.NDArray[Any]) -> Any:
-    """Return a tensor of OpenVINO's with the numbers of `array`."""
-    tensor = ov.Tensor(element_type, ov.Shape(list(array.shape)))
-    fill(tensor, array)
-    return tensor
-
-
-def fill(tensor: Any, array: npt.NDArray[Any]) -> None:
-    """Copy `array` into `tensor`, which has its element type and shape.
-
-    A bfloat16 tensor's memory appears in Python as float16 of the same bits: hence the view.
-    """
-    tensor.data.view(array.dtype)[...] = array
+    return ov.Model(made.outputs(), parameters, asked.operator)
 
 
 def write_case(
