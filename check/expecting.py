@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.errors import GrucibleError
 from ..cases.invalid import invalid_questions
 from ..cases.selection import Ids, selected
 from ..cases.specs.expand import expand
@@ -70,18 +69,6 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
         return Expectation(**entry, place=document.place((index,)))
     except BadExpectation as error:
         raise document.error((index, error.field), error.why) from None
-
-
-def check_expectations(expectations: Sequence[Expectation], *, diagnosed: bool) -> None:
-    """Raise GrucibleError for too many globs, and for a diagnosis expected where none is made."""
-    Expectations(expectations)
-    for one in expectations:
-        if one.diagnosis and not diagnosed:
-            place = f"{one.place}: " if one.place else ""
-            raise GrucibleError(
-                f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and nothing is diagnosed; "
-                "leave --no-diagnose out"
-            )
 
 
 def apply_expectations(

@@ -104,9 +104,7 @@ def score(
     where no case is selected.
     """
     if misreading and misreading not in CATALOGUE:
-        near = [name for name in CATALOGUE if misreading in name]
-        hint = f"; names like it: {', '.join(near[:8])}" if near else ""
-        raise GrucibleError(f"{misreading!r} is not in the catalogue{hint}")
+        raise GrucibleError(f"{misreading!r} is no misreading; `grucible score` lists them")
     found = Score()
     for selected in vectors.slices():
         block, operator = selected.block, OPERATORS[selected.block.operator]
@@ -128,12 +126,7 @@ def score(
             for variant, caught in catches(block, [misreading] if misreading else (), limits):
                 rows[variant.name][block.dtype].see(block, caught)
         advance(len(block))
-    if misreading and not any(found.caught.values()):
-        raise GrucibleError(
-            f"no selected case can be asked about {misreading}; select others, or none in particular"
-        )
-    if not found.cases:
-        raise GrucibleError(
-            "no case is selected that decides a verdict; see the ids with: grucible cases --list"
-        )
+    if not any(found.caught.values()):
+        about = f" and can be asked about {misreading}" if misreading else ""
+        raise GrucibleError(f"no selected case decides{about}; see: grucible cases --list")
     return found

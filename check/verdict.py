@@ -17,10 +17,10 @@ from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
-from .expecting import apply_expectations, check_expectations
+from .expecting import apply_expectations
 from .judging.case_result import DECIDING, CaseResult, find_traits
 from .judging.criterion import Criterion, check_classes, chosen_criteria
-from .judging.expectations import Expectation
+from .judging.expectations import Expectation, Expectations
 from .judging.grade import Grade, Growth, see_growth
 from .judging.judge import judge_block, one_reading
 from .observed.observations import Origin, Slice, observe, origin
@@ -53,11 +53,18 @@ class Demand:
 
     def check(self, vectors: VectorSet) -> None:
         """Raise GrucibleError for what cannot be demanded of the cases of `vectors`."""
-        check_expectations(self.expectations, diagnosed=self.diagnose)
+        Expectations(self.expectations)
+        for one in () if self.diagnose else self.expectations:
+            if one.diagnosis:
+                place = f"{one.place}: " if one.place else ""
+                raise GrucibleError(
+                    f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and nothing is "
+                    "diagnosed; leave --no-diagnose out"
+                )
         tiers = vectors.tiers.items() if self.require else ()
-        deciding = Ids(one for one, tier in tiers if tier in DECIDING)
+        deciding = Ids(case_id for case_id, tier in tiers if tier in DECIDING)
         for glob in self.require:
-            if glob not in deciding and not deciding.matching(glob):
+            if not deciding.matching(glob):
                 raise GrucibleError(
                     f"--require {glob!r} would demand nothing: no case that is judged and decides matches; "
                     "see the ids with: grucible cases --list"

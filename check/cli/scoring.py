@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from pathlib import Path
 
@@ -120,10 +121,8 @@ def _suite(text: str) -> tuple[Path, Pair | None]:
     if Path(text).exists() or text.count(":") < 2:
         return Path(text), None
     name, *numbers = text.rsplit(":", 2)
-    try:
+    with contextlib.suppress(ValueError):
         pair = Pair(*map(float, numbers))
-    except ValueError:
-        raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL") from None
-    if not all(math.isfinite(number) and number >= 0 for number in pair):
-        raise click.UsageError(f"{text}: RTOL and ATOL are not finite, or negative")
-    return Path(name), pair
+        if all(math.isfinite(number) and number >= 0 for number in pair):
+            return Path(name), pair
+    raise click.UsageError(f"{text}: expected FILE.h5, or FILE.h5:RTOL:ATOL, finite numbers")

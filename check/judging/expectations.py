@@ -16,13 +16,11 @@ from ...gen.tolerances.classes import CLASSES
 MOST_GLOBS = 1000
 """Maximum globs with wildcards of a list; each is compared with every id."""
 MOST_GLOB = 400
-"""Maximum characters of a glob; the longest id of ours has some 150."""
+"""Maximum characters of a glob, or a misreading's name; the longest id of ours has some 150."""
 HOW = ("observed", "message", "diagnosis")
 """The fields that say what is expected; each is a text or several texts."""
 UNEXPLAINED = "unexplained"
 """The `diagnosis` of wrong numbers that nothing explains."""
-_MOST_NAME = 300
-"""Maximum characters of a misreading's name."""
 _MAX_HOPELESS = 20
 """Maximum ids from which no glob can be made; looking for one takes a while."""
 _MAX_PARTS = 30
@@ -106,7 +104,7 @@ def is_misreading(name: str) -> bool:
     """Whether a variant of the GRU has a name, which is not too long."""
     from ...gen.variants.known import variant_called  # the catalogue, slow to import
 
-    if len(name) > _MOST_NAME:
+    if len(name) > MOST_GLOB:
         return False
     try:
         variant_called(name)
@@ -116,7 +114,7 @@ def is_misreading(name: str) -> bool:
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
-    near = get_close_matches(name[:_MOST_NAME], names, 1, 0.5)
+    near = get_close_matches(name[:MOST_GLOB], names, 1, 0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

@@ -119,23 +119,15 @@ def see_growth(
 ) -> None:
     """Count in `growth` the deciding cases of a slice, of which these are the results, that gave outputs."""
     seen = [row for row, r in enumerate(results) if r.decides and r.verdict in ("passed", "failed")]
-    y = OPERATORS[part.block.operator].tensor("y")
-    if not seen or not y or y.name not in part.observed.outputs:
-        return
-    tensor = OPERATORS[part.block.operator].tensor("lengths")
-    lengths = part.block.inputs.get(tensor.name) if tensor else None
-    errors = step_errors(part.block, part.observed.outputs, criterion, lengths)
+    errors = step_errors(part.block, part.observed.outputs, criterion) if seen else None
     if errors is not None:
         growth.see(errors[seen], np.array([results[row].verdict == "passed" for row in seen]))
 
 
-def step_errors(
-    block: Block, outputs: Arrays, criterion: Criterion, lengths: Array | None
-) -> Array | None:
+def step_errors(block: Block, outputs: Arrays, criterion: Criterion) -> Array | None:
     """(n, steps) the error of cases at each step in the order of processing, NaN past the longest row.
 
-    None where the outputs do not hold the state of every step, or there is one step alone. `lengths`
-    (n, batch) are those of the rows; without them every row is as long as the time axis.
+    None where the outputs do not hold the state of every step, or there is one step alone.
     """
     operator = OPERATORS[block.operator]
     attributes = [operator.with_defaults(given) for given in block.given]
@@ -147,6 +139,8 @@ def step_errors(
         return None
     errors = y.max(axis=-1)  # n, direction, batch, time
     time = errors.shape[-1]
+    tensor = operator.tensor("lengths")
+    lengths = block.inputs.get(tensor.name) if tensor else None
     if lengths is None:
         lengths = np.full((len(errors), errors.shape[2]), time)
     if operator.always.get("y_order") != "processing":

@@ -130,21 +130,20 @@ def one_reading(results: Sequence[CaseResult]) -> tuple[list[CaseResult], list[M
     In a tie the stored reading counts as the most frequent. Each owner is counted separately: a runtime may
     read OpenVINO's text in one way and ONNX's in another.
     """
-    counted: dict[tuple[str, str], Counter[ReadingNames]] = {}
-    operators: dict[tuple[str, str], str] = {}
+    deciding: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         if result.decides and result.verdict == "passed":
-            for ledger, reading in result.followed.items():
-                point = (_owner(result), ledger)
-                counted.setdefault(point, Counter())[reading] += 1
-                operators.setdefault(point, result.operator)
+            for ledger in result.followed:
+                deciding.setdefault((_owner(result), ledger), []).append(result)
     most, mixed = {}, []
-    for point, counts in counted.items():
+    for point, some in deciding.items():
+        ledger = point[1]
+        counts = Counter(result.followed[ledger] for result in some)
         if len(counts) > 1:
             most[point] = max(counts, key=lambda reading: (counts[reading], reading == STORED))
             [other] = counts.keys() - {most[point]}
             mixed.append(
-                Mixed(point[1], most[point], other, counts[other], counts.total(), operators[point])
+                Mixed(ledger, most[point], other, counts[other], len(some), some[0].operator)
             )
     return ([_deviating(result, most) for result in results] if most else list(results)), mixed
 

@@ -228,9 +228,7 @@ def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
     operator = OPERATORS[block.operator]
     attributes = operator.with_defaults(block.given[0])
     axes = {tensor.name: tensor.form(attributes).axes for tensor in operator.outputs}
-    tensor = operator.tensor("lengths")
-    lengths = block.inputs.get(tensor.name) if tensor else None
-    steps = step_errors(block, one.observed, one.criterion, lengths)
+    steps = step_errors(block, one.observed, one.criterion)
     return {
         "asked": [line.removeprefix("  ") for line in lines[:2]] + lines[2:inputs],
         "inputs": [line.removeprefix("  ") for line in lines[inputs + 1 :]],

@@ -67,8 +67,8 @@ def test_bad_suites_in_one_line(tmp_path: Path, command: Command) -> None:
     for arguments, says in (
         ([tmp_path / "none.h5"], "none.h5: no such file"),
         ([f"{core}:x:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
-        ([f"{core}:-1:1"], "RTOL and ATOL are not finite, or negative"),
-        ([f"{core}:nan:1"], "RTOL and ATOL are not finite, or negative"),
+        ([f"{core}:-1:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL, finite numbers"),
+        ([f"{core}:nan:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL, finite numbers"),
         ([core, "-o", tmp_path / "mine.md"], "not written by grucible"),
     ):
         assert says in command("audit", *arguments).said_in_one_line()

@@ -221,18 +221,18 @@ def test_check_judges_several_runtimes_and_shows_them_on_one_page(
 def test_steps_are_counted_in_the_order_of_processing() -> None:
     """In reverse the last time of a row is its first step; past its length there is none."""
     _, block = make_block(["a", "b"], operator=SEQUENCE, lengths=(3, 2))
-    criterion, lengths = Demanded("float32"), block.inputs["sequence_lengths"]
+    criterion = Demanded("float32")
     observed = {name: array.copy() for name, array in block.answer.outputs.items()}
     limit = block.answer.tolerances["float32"]["Y"]
     observed["Y"][0, 0, 0, 2, 1] += 8 * limit[0, 0, 0, 2, 1]  # row of length 3: its first step
     observed["Y"][0, 1, 0, 0, 0] += 64 * limit[0, 1, 0, 0, 0]  # row of length 2: its second
     observed["Y"][1, 1, 0, 2, 0] += 1  # past its length
-    errors = step_errors(block, observed, criterion, lengths)
+    errors = step_errors(block, observed, criterion)
     assert errors is not None
     assert np.allclose(errors, [[8, 64, 0], [0, 0, 0]], rtol=0.05)
     block.inputs["sequence_lengths"][:] = 2
-    errors = step_errors(block, observed, criterion, lengths)
+    errors = step_errors(block, observed, criterion)
     assert errors is not None
     assert np.isnan(errors[:, 2]).all()
     _, cell = make_block(["a"])
-    assert step_errors(cell, cell.answer.outputs, criterion, None) is None
+    assert step_errors(cell, cell.answer.outputs, criterion) is None

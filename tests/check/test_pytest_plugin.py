@@ -257,7 +257,7 @@ def test_returns(question, judge):
 def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     (project / "test_unjudged.py").write_text(UNJUDGED)
     status, printed = run(project, "-q", "-rA")
-    assert (status, printed.splitlines()[-1].split()[:2]) == (1, ["3", "failed,"]), printed
+    assert (status, printed.splitlines()[-1].startswith("3 failed")) == (1, True), printed
     for kind in ("coroutine", "generator", "Judgment"):
         assert f"the test returned a {kind}, which nobody looks at" in printed
 
