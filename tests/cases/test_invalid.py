@@ -75,6 +75,13 @@ def test_what_must_be_refused_and_what_the_texts_leave_open(operator: str) -> No
     assert {name for name, decides in found.items() if not decides} == OPEN[operator]
 
 
+def test_the_numbers_of_the_valid_question_are_the_same_in_every_dtype() -> None:
+    for one in EVERY.values():
+        plain = EVERY[one.id.replace(f"/{one.question.dtype}/", "/float32/")].valid
+        for name, array in one.valid.inputs.items():
+            assert (array.astype(float) == plain.inputs[name].astype(float)).all()
+
+
 def test_the_command_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     def listed(*arguments: str) -> tuple[object, list[str], str]:
         with pytest.raises(SystemExit) as ended:

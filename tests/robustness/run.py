@@ -305,10 +305,15 @@ MODULES = {
     "no_run": "walk = 3",
     "a_number": "run = 3",
     "imports_itself": "from grucible.check.observed.serve import serve; serve(__file__ + ':run')",
+    "speaks": "import os\nfor n in range(3, 64):\n    try: os.write(n, b'grucible 1\\nend\\nok\\nend\\n' * 9)\n"
+    f"    except OSError: pass\ndef run(q): {ZERO}",
+    "closes": f"import os; os.closerange(3, 999)\ndef run(q): {ZERO}",
     "no_arguments": "def run(): pass",
     "generates": "def run(q): yield q",
     "version_raises": f"class R:\n    version = property(lambda s: 1 / 0)\n    def __call__(self, q): {ZERO}\nrun = R()",
     "all_attributes": "class R:\n    def __getattr__(self, name): raise SystemExit(0)\nrun = R()",
+    "no_modules": f"import sys\nsys.modules.clear()\ndef run(q): {ZERO}",
+    "no_memory": f"import resource\nresource.setrlimit(resource.RLIMIT_AS, (1, 1))\ndef run(q): {ZERO}",
     "hangs_at_exit": f"import atexit, time\natexit.register(time.sleep, 600)\ndef run(q): {ZERO}",
     "forks": f"import os\nfor _ in range(4): os.fork()\ndef run(q): {ZERO}",
 }  # fmt: skip
