@@ -80,19 +80,17 @@ class _Server:
             process = self._running()
             assert process.stdin
             assert process.stdout
+            reply = b""
             try:
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-                reply = process.stdout.readline()
-            except BrokenPipeError:
-                reply = b""
-            except BaseException:  # Ctrl-C: the reply is still to come, and belongs to nobody
-                self._end()
-                raise
-            if not reply:
-                self._end()
-                return -9  # SIGKILL, which Windows does not have
-            return int(reply)
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps(request).encode() + b"\n")
+                    process.stdin.flush()
+                    reply = process.stdout.readline()
+            finally:
+                if not reply:  # it died; or after Ctrl-C, the reply is still to come
+                    process.kill()
+                    process.wait()
+            return int(reply or -9)  # SIGKILL, which Windows does not have
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
@@ -105,12 +103,6 @@ class _Server:
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
             )
         return self._process
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
 
 
 _SERVER = _Server()

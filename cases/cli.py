@@ -43,6 +43,7 @@ def cases_command(
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
     """
     from .specs.expand import check_dtypes, expand_all
+    from .specs.pairs import pair_coverage
     from .specs.spec_file import find_specs
 
     given = [name for name, on in modes.items() if on]
@@ -67,12 +68,20 @@ def cases_command(
             say(f"{spec.document.name}: {extend(spec)} rows added")
         return
     expanded = expand_all(found, dtypes, select)
+    cases = [case for _, members in expanded for case in members]
     if mode == "list":
-        for _, cases in expanded:
-            for case in cases:
-                say(case.id)
+        for case in cases:
+            say(case.id)
         return
-    _print_counts(expanded, as_json=mode == "json")
+    coverage = pair_coverage(cases)
+    if mode == "json":
+        put(format_json(_summary(cases, coverage)))
+        return
+    _print_themes(expanded)
+    say()
+    _print_coverage(coverage)
+    say()
+    say(f"{len(cases)} cases in {len(expanded)} specs")
 
 
 def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:
@@ -86,21 +95,6 @@ def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence
         raise nothing_selected(select, dtypes, listing="--invalid")
     for case_id in ids:
         say(case_id)
-
-
-def _print_counts(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]], *, as_json: bool) -> None:
-    from .specs.pairs import pair_coverage
-
-    cases = [case for _, members in expanded for case in members]
-    coverage = pair_coverage(cases)
-    if as_json:
-        put(format_json(_summary(cases, coverage)))
-        return
-    _print_themes(expanded)
-    say()
-    _print_coverage(coverage)
-    say()
-    say(f"{len(cases)} cases in {len(expanded)} specs")
 
 
 def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:

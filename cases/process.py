@@ -12,7 +12,7 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C: 128 and the number of SIGINT."""
 
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_status, _caught = INTERRUPTED, False
+_caught = 0
 
 
 def catch_terminations() -> None:
@@ -23,8 +23,8 @@ def catch_terminations() -> None:
 
 
 def _interrupt(number: int, _: object) -> None:
-    global _status, _caught
-    _status, _caught = 128 + number, True
+    global _caught
+    _caught = number
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_IGN)  # a terminal that closes sends several
     raise KeyboardInterrupt
@@ -38,7 +38,7 @@ def end_if_interrupted() -> None:
 
 def interruption_status() -> int:
     """Get the exit status after an interruption: 128 and the number of the signal."""
-    return _status
+    return 128 + _caught if _caught else INTERRUPTED
 
 
 @contextlib.contextmanager

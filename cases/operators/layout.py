@@ -72,7 +72,7 @@ def gru_inputs(
     for tensor in operator.inputs:
         if tensor.name not in inputs:
             continue
-        array = _ordered(operator, tensor, attributes, inputs[tensor.name])
+        array = _rearranged(operator, tensor, attributes, inputs[tensor.name])
         role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
         if parts:
             axis = _AXES[role].index("gates") - len(_AXES[role])
@@ -103,7 +103,7 @@ def operator_inputs(
         if parts:
             axis = _AXES[role].index("gates") - len(_AXES[role])
             array = np.concatenate([array[part] for part in parts], axis)
-        found[tensor.name] = _reordered(operator, tensor, attributes, array)
+        found[tensor.name] = _rearranged(operator, tensor, attributes, array, back=True)
     return found
 
 
@@ -121,7 +121,7 @@ def operator_outputs(
     for tensor in operator.present(operator.outputs, absent):
         form = tensor.form(attributes).name
         array = shared[form if form in shared else tensor.role_in(attributes)]
-        found[tensor.name] = _reordered(operator, tensor, attributes, array)
+        found[tensor.name] = _rearranged(operator, tensor, attributes, array, back=True)
     return found
 
 
@@ -130,39 +130,29 @@ def shared_outputs(
 ) -> Arrays:
     """Put outputs in the shared layout, by role; the inverse of `operator_outputs`."""
     return {
-        tensor.role_in(attributes): _ordered(operator, tensor, attributes, outputs[tensor.name])
+        tensor.role_in(attributes): _rearranged(operator, tensor, attributes, outputs[tensor.name])
         for tensor in operator.outputs
         if tensor.name in outputs
     }
 
 
-def _axes_of(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the tensor's axes in the shared vocabulary, in the operator's order."""
+def _rearranged(
+    operator: Operator,
+    tensor: Tensor,
+    attributes: Mapping[str, Any],
+    array: Array,
+    *,
+    back: bool = False,
+) -> Array:
+    """Put `array` in the shared layout, or `back` in the operator's; an axis that one lacks has length 1."""
     axes = tensor.form(attributes).axes
-    return tuple("gates" if "*" in axis else operator.sizes.get(axis, axis) for axis in axes)
-
-
-def _ordered(
-    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
-) -> Array:
-    """Put `array` in the shared layout."""
-    have = _axes_of(operator, tensor, attributes)
-    return _rearranged(array, have, _AXES[tensor.role_in(attributes)])
-
-
-def _reordered(
-    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
-) -> Array:
-    """Put `array` in the operator's layout; undoes `_ordered`."""
-    want = _axes_of(operator, tensor, attributes)
-    return np.ascontiguousarray(_rearranged(array, _AXES[tensor.role_in(attributes)], want))
-
-
-def _rearranged(array: Array, have: tuple[str, ...], want: tuple[str, ...]) -> Array:
-    """Give the last axes, which are `have`, the order of `want`; one that either lacks has length 1."""
+    own = tuple("gates" if "*" in axis else operator.sizes.get(axis, axis) for axis in axes)
+    shared = _AXES[tensor.role_in(attributes)]
+    have, want = (shared, own) if back else (own, shared)
     stack = array.ndim - len(have)
     stay = [axis for axis in have if axis in want]
     order = (stack + stay.index(axis) for axis in want if axis in stay)
     gone = tuple(stack + place for place, axis in enumerate(have) if axis not in want)
     array = array.squeeze(gone).transpose(*range(stack), *order)
-    return np.asarray(array[(..., *(slice(None) if axis in have else None for axis in want))])
+    array = array[(..., *(slice(None) if axis in have else None for axis in want))]
+    return np.ascontiguousarray(array) if back else array
