@@ -127,10 +127,7 @@ class Block:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        folders = [self.inputs]
-        for answer in self.answers.values():
-            folders += [answer.outputs, *answer.tolerances.values()]
-        return sum(array.nbytes for arrays in folders for array in arrays.values())
+        return sum(a.nbytes for a in arrays_by_path(self.inputs, self.answers).values())
 
     def selected(
         self, select: Sequence[str] = (), *, inputs: bool = True

@@ -182,6 +182,25 @@ def test_a_manifest_that_lies_is_refused_in_one_line(tmp_path: Path) -> None:
         assert str(error.value).isprintable()
 
 
+@pytest.mark.parametrize(("old", "new", "says"), [
+    ('"tier": "required"', '"tier": "nonportable", "tier": "required"', "twice: 'tier'"),
+    ('"clip": 0.5', '"clip": 1e400', "1e400 is beyond float64"),
+])  # fmt: skip
+def test_a_manifest_that_says_two_things(old: str, new: str, says: str, tmp_path: Path) -> None:
+    out = tmp_path / "x"
+    export_vectors(None, out, "raw", select=["openvino.GRUCell-3/core/bfloat16/lbr-*clip*"])
+    forge(out, lambda _: None)  # as json writes it
+    manifest = out / "manifest.json"
+    before = manifest.read_text()
+    assert old in before
+    manifest.write_text(before.replace(old, new, 1))
+    sums, was = out / "SHA256SUMS", hashlib.sha256(before.encode()).hexdigest()
+    now = hashlib.sha256(manifest.read_bytes()).hexdigest()
+    sums.write_text(sums.read_text().replace(was, now))
+    with pytest.raises(ExportError, match=f"{manifest}: is not JSON .*{says}"):
+        open_export(out)
+
+
 def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
     for name in ("manifest.json", "cases/00001_float16_*.npz"):
         out = tmp_path / name[:8]

@@ -55,23 +55,18 @@ def by_own_pairs(block: Block, reading: ReadingNames) -> Arrays:
 
     Raises GrucibleError for a case that has none.
     """
-    answer = block.answers[reading]
-    rows = [answer.rows(row) for row in range(len(block))]
-    pairs = []
-    for row, case_id in zip(rows, block.ids, strict=True):
+    found = []
+    for row, case_id in enumerate(block.ids):
+        answer = block.answers[reading].rows(row)
         try:
-            pairs.append(smallest_pair(row, REQUIRED[block.dtype]))
+            pair = smallest_pair(answer, REQUIRED[block.dtype])
         except ValueError:
             raise GrucibleError(
                 f"{case_id}: a tolerance is infinite, which no rtol and atol admit; leave out --pairs, or "
                 "the case by --select"
             ) from None
-    return {
-        name: np.stack(
-            [_admitted(pair, row.outputs[name]) for pair, row in zip(pairs, rows, strict=True)]
-        )
-        for name in answer.outputs
-    }
+        found.append({name: _admitted(pair, array) for name, array in answer.outputs.items()})
+    return {name: np.stack([one[name] for one in found]) for name in found[0]}
 
 
 def _admitted(pair: Pair, expected: Array) -> Array:
