@@ -58,9 +58,9 @@ class Gru(NamedTuple):
 
 
 def gru(x: Any, h0: Any, w: Any, r: Any, wb: Any, rb: Any, lengths: Any = None, **more: Any) -> Gru:
-    arrays = [numpy.array(one, numpy.float32) for one in (x, h0, w, r, wb, rb)]
-    batch, time, _ = arrays[0].shape
-    return Gru(*arrays, numpy.array([time] * batch if lengths is None else lengths), **more)
+    given: list[Any] = [numpy.array(one, numpy.float32) for one in (x, h0, w, r, wb, rb)]
+    batch, time, _ = given[0].shape
+    return Gru(*given, lengths=numpy.array([time] * batch if lengths is None else lengths), **more)
 
 
 def ask(operator: str, g: Gru, numbers: Any = FRACTIONS, **more: Any) -> tuple[Any, Any]:
@@ -307,8 +307,8 @@ TANH_HALF = Fraction("0.46211715726000975850231848364367254873028928033011")
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_sigmoid_and_tanh(operator: str) -> None:
-    def state(*given: Any, numbers: Any = MPMATH, **more: Any) -> Any:
-        asked = cell(*given, Z3, h=0, activations=("sigmoid", "tanh"), **more)
+    def state(wb: Any, numbers: Any = MPMATH, **more: Any) -> Any:
+        asked = cell(wb, Z3, h=0, activations=("sigmoid", "tanh"), **more)
         return ask(operator, asked, numbers)[1][0][0][0]
 
     with mpmath.workprec(20):  # of the global context, which is not the oracle's
@@ -354,7 +354,7 @@ def float32(value: float) -> Fraction:
 
 def onnx(x: Any, h: Any, w: Any, wb: Any = Z3, d: int = 1, **asked: Any) -> list[Fraction]:
     """One step, with R zero: Y_h of each direction."""
-    inputs = {"X": [[[x]]], "initial_h": [[[h]]] * d, "W": [[[one] for one in w]] * d}
+    inputs: Any = {"X": [[[x]]], "initial_h": [[[h]]] * d, "W": [[[one] for one in w]] * d}
     inputs |= {"R": [[[0]] * 3] * d, "B": [[*wb, *Z3]] * d}
     arrays = {name: numpy.array(value, numpy.float32) for name, value in inputs.items()}
     a = {"hidden_size": 1, "direction": "forward", "clip": INF, "layout": 0}
@@ -369,7 +369,7 @@ def test_clip_is_float32_and_two_sided() -> None:
     assert c != Fraction(0.1)
     assert onnx(2, 3, [0.25, 0.5, 1], clip=0.1) == [(1 - c) * c + c * 3]
     # zt is of -1/2, ht of -1: -c each.  Affine of them, alpha 1/2, beta 1 and 0
-    given = {"activations": ["Affine"] * 2, "activation_alpha": [0.5, 0.5]}
+    given: Any = {"activations": ["Affine"] * 2, "activation_alpha": [0.5, 0.5]}
     z = 1 - c / 2
     got = onnx(2, 3, [-0.25, 0, -0.5], clip=0.1, activation_beta=[1.0, 0.0], **given)
     assert got == [(1 - z) * -c / 2 + z * 3]
@@ -404,7 +404,7 @@ def test_parameters_are_taken_in_order() -> None:
     # x = -1, h = 1; alphas 1/2 to LeakyRelu, 1/8 to HardSigmoid, 2 to Affine, beta 1/4 and 3
     # forward:  z = -1/2,  ht = -1/8 + 1/4 = 1/8,   Ht = 3/2 * 1/8 - 1/2
     # reverse:  z = relu(-1) = 0,  Ht = ht = -2 + 3
-    given = {"activation_alpha": [0.5, 0.125, 2], "activation_beta": [0.25, 3]}
+    given: Any = {"activation_alpha": [0.5, 0.125, 2], "activation_beta": [0.25, 3]}
     names = ["LeakyRelu", "HardSigmoid", "Relu", "Affine"]
     got2 = onnx(-1, 1, [1, 1, 1], d=2, direction="bidirectional", activations=names, **given)
     assert got2 == [Fraction(-5, 16), 1]

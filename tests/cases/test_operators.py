@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,7 +146,7 @@ def test_what_may_be_zeros_leaves_no_second_reading_where_it_is(
         )
 
 
-EXAMPLES = {  # ledger example-b-768: the XML example gives B 768 = 6·128; the text says 4 * hidden_size
+EXAMPLES: dict[Operator, Any] = {  # ledger example-b-768: the XML example gives B 768 = 6·128; the text says 4 * hidden_size
     CELL: ({"linear_before_reset": True}, {"batch_size": 1, "input_size": 16, "hidden_size": 128},
            [(1, 16), (1, 128), (384, 16), (384, 128), (512,), (1, 128)]),
     SEQUENCE: ({"direction": "forward"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -39,7 +40,7 @@ INF, NAN = math.inf, math.nan
 # precision and least exponent of each type, from IEEE 754 and the definition of bfloat16
 PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LEAST = {"float16": -24, "bfloat16": -133, "float32": -149, "float64": -1074}
-LARGEST = {name: float(ml_dtypes.finfo(dtype).max) for name, dtype in NUMPY.items()}  # type: ignore[no-untyped-call]
+LARGEST = {name: float(ml_dtypes.finfo(dtype).max) for name, dtype in NUMPY.items()}
 
 
 def block_of(outputs: dict[str, Array], dtype: str) -> Block:
@@ -58,9 +59,11 @@ def compared(
     signed_zero: bool = False,
 ) -> Comparison:
     """Compare by a tolerance of the expected values, or by what each element admits."""
-    admitted = tolerance
-    if isinstance(tolerance, Tolerance):
-        admitted = tolerance.admitted(block_of(expected, dtype), STORED)
+    admitted: Mapping[str, Array] = (
+        tolerance.admitted(block_of(expected, dtype), STORED)
+        if isinstance(tolerance, Tolerance)
+        else tolerance
+    )
     differences = Differences(expected, observed, dtype, signed_zero=signed_zero)
     found = differences.worst(admitted)
     assert differences.within(admitted).tolist() == found.passed.tolist()

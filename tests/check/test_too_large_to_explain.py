@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from .conftest import Command
 from .made import CELL, make_block, write_vectors
 
 SEQUENCE = "openvino.GRUSequence-5"
-HUGE = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
+HUGE: Any = {"batch_size": 1, "input_size": 800, "hidden_size": 800}
 """Sizes of a case that is admitted, and that takes minutes to be computed under every misreading."""
 
 
@@ -62,7 +63,7 @@ def test_failing_cases_that_are_too_many_to_be_kept_are_counted(
 ) -> None:
     """Those of most work are left out; the report counts them."""
     monkeypatch.setattr(failing, "MOST_BYTES", 50_000)
-    small = {"batch_size": 1, "input_size": 2, "hidden_size": 2}
+    small: Any = {"batch_size": 1, "input_size": 2, "hidden_size": 2}
     (tmp_path / "v").mkdir()
     write_vectors(tmp_path / "v/small.h5", make_block(["1", "2", "3", "4", "5"], **small))
     large = make_block(["large-1", "large-2"], **{**small, "hidden_size": 60})

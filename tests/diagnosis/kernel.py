@@ -299,7 +299,7 @@ class Changed:
     def __init__(
         self,
         result: Callable[[Any], Any] = lambda found: found,
-        where: Callable[[Kernel, Direction], bool] = lambda *_: True,
+        where: Callable[[Kernel, Any], bool] = lambda *_: True,
         **arguments: Callable[[Any], Any],
     ) -> None:
         self.result, self.where, self.arguments = result, where, arguments
