@@ -204,8 +204,9 @@ def expected_lines(report: Report) -> Iterator[str]:
 
 def _excused(use: Use) -> str:
     note = f", {len(use.passed)} passed unexpectedly" if use.passed else ""
-    count = len(use.failed)
-    return f"  {count:6} {'case' if count == 1 else 'cases'}{note}: {use.expectation.cases}"
+    return (
+        f"  {len(use.failed):6} case{'s' * (len(use.failed) != 1)}{note}: {use.expectation.cases}"
+    )
 
 
 def _use_lines(use: Use, text: str) -> list[str]:

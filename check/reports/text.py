@@ -79,9 +79,9 @@ def mask(message: str) -> str:
     return VARYING.sub("#", message)
 
 
-def plural(count: int, word: str, words: str = "") -> str:
+def plural(count: int, word: str) -> str:
     """Return a count with its noun: `1 case`, `2 cases`."""
-    return f"{count} {word if count == 1 else words or word + 's'}"
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def array_lines(array: Array, columns: int, *, whole: bool) -> list[str]:

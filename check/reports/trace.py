@@ -173,10 +173,8 @@ def _rows(
     rows = part.rows(one)
     for row in rows if full else rows[:_MOST_ROWS]:
         count, steps = int(one.lengths[row]), part.steps(one, row)
-        yield from [
-            "",
-            f"{one.direction}, row {row}: {plural(count, 'step') if count else 'no steps'}",
-        ]
+        taken = plural(count, "step") if count else "no steps"
+        yield from ["", f"{one.direction}, row {row}: {taken}"]
         before = one.state[row, steps[0] - 1] if steps and steps[0] else one.h0[row]
         yield from _numbers("before", before, full=full)
         for step in steps if full else steps[:_MOST_STEPS]:

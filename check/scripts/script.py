@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pprint import pformat
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, RuntimeNotUsable
 from ...cases.operators import OPERATORS
 from ...cases.operators.onnx import GRU
-from ...cases.operators.readings import STORED, about
+from ...cases.operators.readings import STORED, ReadingNames, about
 from ...cases.question import Question
 from ...gen.formula import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
@@ -34,22 +33,16 @@ _WIDTH = 98
 """Maximum width of a line of comment, without its mark."""
 
 
-@dataclass(frozen=True)
-class PosedCase:
-    """A case, the question that a runtime is asked for it, and accepted outputs with their tolerances.
-
-    The question may be of another operator than the case, and ask for outputs of which none is expected.
-    """
-
-    case: Case
-    question: Question
-    accepted: Mapping[tuple[str, ...], tuple[Arrays, Arrays]]
+_Accepted = Mapping[ReadingNames, tuple[Arrays, Arrays]]
+"""By the readings that are followed, accepted outputs and their tolerances."""
 
 
-def pose(case: Case, name: str) -> PosedCase:
-    """Return the case as the runtime called `name` is asked it; `onnx` is any that reads ONNX files.
+def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
+    """Return the question that the runtime called `name` is asked for a case, and what is accepted.
 
-    Raises GrucibleError where it is not asked that, RuntimeNotUsable where nothing is called so.
+    The question may be of another operator than the case, and ask for outputs of which none is expected;
+    `onnx` is any runtime that reads ONNX files. Raises GrucibleError where the runtime is not asked the case,
+    RuntimeNotUsable where nothing is called so.
     """
     operator = OPERATORS[case.operator]
     if name in ONNX_FILES:
@@ -61,18 +54,19 @@ def pose(case: Case, name: str) -> PosedCase:
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
     required, question = REQUIRED[case.dtype], case.question
     accepted = {names: (a.outputs, a.tolerances[required]) for names, a in case.answers.items()}
-    if operator.name != case.operator:
-        try:
-            asked = ask(question, operator)
-        except NotExpressible as reason:
-            raise GrucibleError(f"{case.id} cannot be asked as {operator.name}: {reason}") from None
-        question, turn = asked.question, asked.expected
-        accepted = {names: (turn(one), turn(limits)) for names, (one, limits) in accepted.items()}
     try:
+        if operator.name != case.operator:
+            asked = ask(question, operator)
+            question, turn = asked.question, asked.expected
+            accepted = {
+                names: (turn(one), turn(limits)) for names, (one, limits) in accepted.items()
+            }
         decline(name, question)
+    except NotExpressible as reason:
+        raise GrucibleError(f"{case.id} cannot be asked as {operator.name}: {reason}") from None
     except Unsupported as reason:
         raise GrucibleError(f"{name} is not asked {case.id}: {reason}") from None
-    return PosedCase(case, question, accepted)
+    return question, accepted
 
 
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
@@ -84,10 +78,10 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
     RuntimeNotUsable where there is none.
     """
     refuse_large(case)
-    posed = pose(case, name)
-    body = body_of(case, posed.question, name)
+    question, accepted = pose(case, name)
+    body = body_of(case, question, name)
     imports = ["from __future__ import annotations\n\nimport sys"]
-    parts = ["\n".join(_data(posed, judged=body.judge)), "\n".join(body.lines)]
+    parts = ["\n".join(_data(question, accepted, judged=body.judge)), "\n".join(body.lines)]
     if body.judge:
         imports += ["import traceback", "from typing import Any"]
         names = ["judge", "differing_forms", "compare"]
@@ -98,7 +92,9 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
         parts = [parts[0], *judging, asking, ending]
     imports += ["\nimport numpy as np", *["import ml_dtypes"] * (case.dtype == "bfloat16")]
     program = "\n\n\n".join(part.strip("\n") for part in parts)
-    head = "\n".join(f"# {line}".rstrip() for line in _head(posed, body, observed, made_by))
+    head = "\n".join(
+        f"# {line}".rstrip() for line in _head(case, question, body, observed, made_by)
+    )
     return "\n".join([head, "", *imports, "", program, ""])
 
 
@@ -115,10 +111,9 @@ def refuse_large(case: Case) -> None:
 
 
 def _head(
-    posed: PosedCase, body: ScriptBody, observed: Sequence[str], made_by: str
+    case: Case, question: Question, body: ScriptBody, observed: Sequence[str], made_by: str
 ) -> Iterator[str]:
     """Yield what is asked, as a person reads it."""
-    case, question = posed.case, posed.question
     other = question is not case.question
     facts = {
         "case": case.id,
@@ -149,15 +144,15 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
     )  # fmt: skip
 
 
-def _data(posed: PosedCase, *, judged: bool) -> Iterator[str]:
+def _data(question: Question, accepted: _Accepted, *, judged: bool) -> Iterator[str]:
     """Yield the inputs, and what is accepted; nothing but the stored answer where it is not `judged`."""
     yield "nan, inf = np.nan, np.inf"
-    yield from _dict("inputs", posed.question.inputs)
+    yield from _dict("inputs", question.inputs)
     if not judged:
-        yield from _dict("expected", posed.accepted[STORED][0])
+        yield from _dict("expected", accepted[STORED][0])
         return
     yield "accepted = []"
-    for reading, (outputs, tolerances) in posed.accepted.items():
+    for reading, (outputs, tolerances) in accepted.items():
         if reading != STORED:
             yield f"# also accepted: {escape(about(reading))}"
         yield from (*_dict("expected", outputs), *_dict("tolerance", tolerances))

@@ -103,15 +103,6 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
     return change
 
 
-def state_kept(state: Array) -> Variant:
-    """Starting from the `state` (n, direction, batch, hidden) that the question before ended in."""
-    return Variant(
-        "state-kept",
-        "started from the state that the question before ended in, instead of {h0}",
-        inputs=lambda inputs, _: replace(inputs, h0=state),
-    )
-
-
 def _last_in_time(seen: Evaluated) -> Array:
     """The last state in the order of time: of reverse, that of the first step taken."""
     at = 0 if seen.semantics.y_order == "processing" else -1

@@ -120,6 +120,19 @@ def test_steps_are_counted_by_the_rows_own_lengths() -> None:
     ]  # fmt: skip
 
 
+def test_a_step_of_a_shorter_row_in_reverse_has_the_time_of_its_input() -> None:
+    backwards = next(
+        case for case in core_cases()
+        if case.id.startswith("onnx.GRU-14/core/float32/reverse-") and case.id.endswith("-ragged")
+        and case.tier == "required" and "Y" in case.answer.outputs
+    )  # fmt: skip
+    lengths = grucible.trace(backwards).directions[0].lengths
+    row = int(np.argmax((lengths > 1) & (lengths < lengths.max())))
+    found = grucible.trace(backwards).against(Spoiled((0, row, 1, 0))(backwards.question))
+    place = StepPlace("reverse", row, 1, int(lengths[row]) - 2)
+    assert [one.place for one in found.wrong] == [place]
+
+
 class Kept(Kernel):
     def blend(self, z: Array, new: Array, h: Array) -> Array:
         return super().blend(1 - z, new, h)
