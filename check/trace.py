@@ -1,39 +1,32 @@
-"""Trace a case: the exact quantities of every step, and what is observed against them."""
+"""Trace a case: the exact quantities of every step, and where observed states leave them."""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ..cases.errors import GrucibleError, expected, texts
 from ..cases.operators import OPERATORS
-from ..cases.operators.readings import STORED, ReadingNames
-from ..cases.strict_json import encode_number, format_json
+from ..cases.operators.layout import shared_outputs
+from ..cases.operators.readings import STORED, ReadingNames, as_read
+from ..cases.operators.semantics import Semantics
 from ..gen.exact.answers import DirectionTrace, exact_trace
 from ..gen.exact.enclosures import Undecided
-from ..gen.gru import Step
-from ..vectors.block import block_of
-from ..vectors.case import REQUIRED, Case
-from ..vectors.exchange.manifest import stored_arrays
+from ..gen.gru import in_order, processing_order
+from ..vectors.block import Block, block_of
+from ..vectors.case import REQUIRED, Case, difference
 from ..vectors.vector_set import VectorSet
-from .deviation import Deviation, find_deviation, nearest_reading
+from .diagnosis.failing import FailingBlock
+from .diagnosis.steps import steps_of
+from .judging.case_result import CaseResult
 from .judging.criterion import Demanded
 from .judging.judge import judge_one
 from .observed.observations import observe
 from .observed.source import Observed, Source, stack_replies
 from .protocol.header import Reply
-
-VERSION = 1
-FIRST = "grucible_trace"
-"""The first array of an .npz file, which holds VERSION and marks the file as a trace."""
-MARK = re.compile(rb"PK\x03\x04.{26}" + FIRST.encode() + rb"\.npy", re.DOTALL)
-"""The beginning of such a file."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +65,8 @@ class Trace:
         result = judge_one(block, observed, Demanded(REQUIRED[block.dtype]))
         if result.verdict != "failed":
             return Deviation(result)
-        reading = nearest_reading(block, observed.outputs)
-        directions = self.under(reading).directions
-        return find_deviation(result, block, observed.outputs, reading, directions)
+        exact = self.under(_nearest_reading(block, observed.outputs))
+        return _find_deviation(result, block, observed.outputs, exact)
 
     def under(self, reading: ReadingNames) -> Trace:
         """Trace the same case under a reading. Raises GrucibleError as `trace` does."""
@@ -100,6 +92,207 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
         why = f"a quantity is too close to the middle between two numbers of {case.dtype}"
         raise GrucibleError(f"{case.id}: {why}") from None
     return Trace(case, directions, reading)
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """A step of a row of one direction.
+
+    `step` is its number in the order of processing, `time` that of its input. All count from 0.
+    """
+
+    direction: str
+    row: int
+    step: int
+    time: int
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """The first state of a direction that is off by more than its tolerance.
+
+    It is that of the first step, there of the first row, there of the first unit; `others` counts further
+    units of that state.
+    """
+
+    place: StepPlace
+    unit: int
+    expected: float
+    observed: float
+    tolerance: float
+    others: int
+
+    @property
+    def off(self) -> float:
+        """|observed - expected|; infinite where one of them alone is not finite."""
+        return float(difference(np.array(self.observed), np.array(self.expected)))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """An element that is off though no step made it.
+
+    It is in Y past a row's length, at `time`. Without a `time` it is in the last state of a row that has no
+    step, or whose Y is right there.
+    """
+
+    output: str
+    direction: str
+    row: int
+    time: int | None
+    unit: int
+    expected: float
+    observed: float
+
+
+@dataclass(frozen=True)
+class WrongStep:
+    """A step that is wrong by itself, from the observed state before it, and in which units."""
+
+    place: StepPlace
+    units: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Observed outputs of a case against its exact steps.
+
+    `result` judges the outputs by the required class of the dtype. Nothing else is filled in where the case
+    passed or gave no outputs. `reading` names the readings under which the steps are seen. `states`
+    (direction, batch, steps, hidden) are the observed ones in the order of processing, float64, NaN where
+    there is none; `every` says that none is missing, which `wrong` needs. `steps` counts all steps. Where
+    `last_alone_right`, only Y has wrong last states: the steps are right, and Y is not.
+    """
+
+    result: CaseResult
+    reading: ReadingNames = STORED
+    states: Array | None = None
+    every: bool = False
+    leaving: tuple[Leaving, ...] = ()
+    wrong: tuple[WrongStep, ...] = ()
+    steps: int = 0
+    beside: tuple[Beside, ...] = ()
+    last_alone_right: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether the case passed."""
+        return self.result.verdict == "passed"
+
+
+def _find_deviation(result: CaseResult, block: Block, outputs: Arrays, exact: Trace) -> Deviation:
+    """Find how the `outputs` of the failed case of a block of one leave its exact steps."""
+    reading, directions = exact.reading, exact.directions
+    read = replace(block, answers={STORED: block.answers[reading]})
+    operator = OPERATORS[block.operator]
+    attributes = operator.with_defaults(block.given[0])
+
+    def shared(arrays: Arrays) -> Arrays:
+        found = shared_outputs(operator, attributes, arrays)
+        return {role: array[0].astype(np.float64) for role, array in found.items()}
+
+    seen, expected = shared(outputs), shared(read.answer.outputs)
+    limits = shared(read.answer.tolerances[REQUIRED[block.dtype]])
+    off = {role: ~_near(array, expected[role], limits[role]) for role, array in seen.items()}
+    meant = as_read(reading, read.question(0).semantics)
+    states, admitted = (_by_step(arrays, meant, directions) for arrays in (seen, limits))
+    leaving, last_off = _find_leaving(states, admitted, directions, every="y" in seen)
+    names: dict[str, str] = {tensor.role_in(attributes): tensor.name for tensor in operator.outputs}
+    beside = []
+    for d, one in enumerate(directions):
+        for role, wrong in off.items():
+            past = np.arange(wrong.shape[-2]) >= one.lengths[:, None]
+            beyond = wrong[d] & (past[..., None] if role == "y" else ~last_off[d])
+            for row, *times, unit in np.argwhere(beyond)[:1].tolist():
+                at, time = (d, row, *times, unit), times[0] if times else None
+                e, got = float(expected[role][at]), float(seen[role][at])
+                beside.append(Beside(names[role], one.direction, row, time, unit, e, got))
+    steps = _find_wrong_steps(read, reading, outputs, directions)
+    alone = {"y", "ho"} <= seen.keys() and not off["ho"].any() and bool(last_off.any())
+    total = int(sum(one.lengths.sum() for one in directions))
+    return Deviation(
+        result, reading, states, steps is not None, leaving, steps or (), total, tuple(beside), alone
+    )  # fmt: skip
+
+
+def _find_leaving(
+    states: Array, admitted: Array, directions: Sequence[DirectionTrace], *, every: bool
+) -> tuple[tuple[Leaving, ...], Array]:
+    """Find the first state of each direction that is off, and (direction, batch, hidden) last ones that are.
+
+    Only last states are there unless `every` state is.
+    """
+    found, last_off = [], []
+    for one, seen, limits in zip(directions, states, admitted, strict=True):
+        last = np.arange(seen.shape[1]) == one.lengths[:, None] - 1
+        there = (one.time >= 0) if every else last
+        leaves = ~_near(seen, one.state, limits) & there[..., None]
+        last_off.append((leaves & last[..., None]).any(axis=1))
+        for step, row, unit in np.argwhere(leaves.swapaxes(0, 1))[:1].tolist():
+            at, others = (row, step, unit), int(leaves[row, step].sum()) - 1
+            e, got, limit = (float(array[at]) for array in (one.state, seen, limits))
+            found.append(Leaving(_place(one, row, step), unit, e, got, limit, others))
+    return tuple(found), np.stack(last_off)
+
+
+def _by_step(
+    shared: Mapping[str, Array], meant: Semantics, directions: Sequence[DirectionTrace]
+) -> Array:
+    """Find what outputs have of each step's state, (direction, batch, steps, hidden); NaN for nothing."""
+    found: Array = np.full((len(directions), *directions[0].state.shape), np.nan)
+    for d, one in enumerate(directions):
+        if "y" in shared:
+            y = shared["y"][d]
+            if meant.y_order != "processing":
+                y = in_order(y, processing_order(meant.directions[d], one.lengths, y.shape[-2]))
+            found[d] = y[:, : found.shape[2]]
+        else:
+            rows = np.flatnonzero(one.lengths)
+            found[d, rows, one.lengths[rows] - 1] = shared["ho"][d, rows]
+        found[d][one.time < 0] = np.nan
+    return found
+
+
+def _nearest_reading(block: Block, outputs: Mapping[str, Array]) -> ReadingNames:
+    """Find the reading from whose answer the fewest elements are off; of equals the first."""
+
+    def count_off(reading: ReadingNames) -> int:
+        answer = block.answers[reading]
+        limits = answer.tolerances[REQUIRED[block.dtype]]
+        return sum(int((~_near(outputs[n], e, limits[n])).sum()) for n, e in answer.outputs.items())
+
+    return min(block.answers, key=count_off)
+
+
+def _near(seen: Array, expected: Array, limit: Array) -> Array:
+    """Find the elements that are off by no more than the limit."""
+    off = difference(seen.astype(np.float64), expected.astype(np.float64))
+    return np.asarray((off <= limit) & np.isfinite(off))
+
+
+def _place(one: DirectionTrace, row: int, step: int) -> StepPlace:
+    return StepPlace(one.direction, row, step, int(one.time[row, step]))
+
+
+def _find_wrong_steps(
+    block: Block, reading: ReadingNames, outputs: Arrays, directions: Sequence[DirectionTrace]
+) -> tuple[WrongStep, ...] | None:
+    """Find the steps that are wrong by themselves, by direction, row and step; None without every state."""
+    part = FailingBlock(block, outputs, Demanded(REQUIRED[block.dtype]))
+    part.stacked = [replace(one, semantics=as_read(reading, one.semantics)) for one in part.stacked]
+    looked_at = steps_of(part)
+    if not looked_at:
+        return None
+    [steps] = looked_at
+    units = steps.wrong[0]
+    found = sorted(
+        (d, int(steps.row[at]), int(steps.number[0, d, at]), at)
+        for d, at in np.argwhere(units.any(axis=-1)).tolist()
+    )
+    return tuple(
+        WrongStep(_place(directions[d], row, number), tuple(np.flatnonzero(units[d, at]).tolist()))
+        for d, row, number, at in found
+    )
 
 
 @dataclass(frozen=True)
@@ -169,79 +362,3 @@ def traced_against(exact: Trace, vectors: VectorSet, source: Source) -> Traced:
     found = exact.against_observed(part.observed)
     name = f"{source.name} {source.version}".rstrip()
     return Traced(exact.under(found.reading), name, found)
-
-
-def trace_npz(traced: Traced) -> bytes:
-    """Make an .npz file of a trace: `lengths`, `forward/z` and so on, and `forward/observed`.
-
-    bfloat16 arrays are their 16 bits, uint16.
-    """
-    directions = traced.trace.directions
-    arrays: Arrays = {FIRST: np.array(VERSION), "lengths": directions[0].lengths}
-    arrays |= traced.trace.arrays
-    for one, states in zip(directions, traced.observed, strict=True):
-        if states is not None:
-            arrays[f"{one.direction}/observed"] = states
-    file = io.BytesIO()
-    np.savez(file, **stored_arrays(arrays))  # type: ignore[arg-type]
-    return file.getvalue()
-
-
-def trace_json(traced: Traced, part: StepRange = WHOLE) -> str:
-    """Format part of a trace as JSON; infinities and NaN are the strings "inf", "-inf" and "nan"."""
-    trace, found = traced.trace, traced.found
-    against = None
-    if found:
-        lists = {"leaving": found.leaving, "wrong": found.wrong, "beside": found.beside}
-        against = {
-            "name": traced.name,
-            "verdict": found.result.verdict,
-            "message": found.result.message,
-            "where": found.result.where,
-            "worst_ratio": encode_number(found.result.worst_ratio),
-            "every_state": found.every,
-            "steps": found.steps,
-            **{name: [_describe(one) for one in some] for name, some in lists.items()},
-            "last_alone_right": found.last_alone_right,
-        }
-    directions = [
-        {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
-        for one, states in zip(trace.directions, traced.observed, strict=True)
-        if part.direction in (None, one.direction)
-    ]
-    return format_json(
-        {
-            FIRST: VERSION,
-            "id": trace.case.id,
-            "operator": trace.case.operator,
-            "dtype": trace.case.dtype,
-            "reading": " and ".join(trace.reading) or None,
-            "against": against,
-            "directions": directions,
-        }
-    )
-
-
-def _describe_rows(
-    one: DirectionTrace, states: Array | None, part: StepRange
-) -> Iterator[dict[str, Any]]:
-    for row in part.rows(one):
-        steps = []
-        for step in part.steps(one, row):
-            values = {name: _encode(one.arrays[name][row, step]) for name in Step._fields}
-            if states is not None:
-                values["observed"] = _encode(states[row, step])
-            steps.append({"step": step, "time": int(one.time[row, step])} | values)
-        length = int(one.lengths[row])
-        yield {"row": row, "length": length, "h0": _encode(one.h0[row]), "steps": steps}
-
-
-def _describe(one: Any) -> dict[str, Any]:
-    """Describe a finding by its fields, those of its place among them."""
-    value = asdict(one)
-    flat = value.pop("place", {}) | value
-    return {k: encode_number(v) if isinstance(v, float) else v for k, v in flat.items()}
-
-
-def _encode(array: Array) -> list[float | str]:
-    return [encode_number(value) for value in array.astype(np.float64).tolist()]

@@ -24,11 +24,11 @@ from ..observed import pool
 from ..reports.findings import how_far_off, id_line
 from ..reports.show import find_case, show_lines
 from ..reports.text import wrap
-from ..reports.trace import against_lines, head_lines, step_lines
+from ..reports.trace import MARK, against_lines, head_lines, step_lines, trace_json, trace_npz
 from ..scripts.script import observed_lines, refuse_large
 from ..scripts.script import script as script_of
 from ..shrink import Shrunk, shrink
-from ..trace import MARK, StepRange, Traced, trace, trace_json, trace_npz, traced_against
+from ..trace import StepRange, Traced, trace, traced_against
 from . import options
 
 

@@ -1,22 +1,35 @@
-"""The trace of a case as text: step after step, and where observed states leave it."""
+"""The trace of a case as text, as JSON and as arrays: step after step, and where observed states leave it."""
 
 from __future__ import annotations
 
+import io
 import math
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain, groupby
+from typing import Any
 
-from ...cases.dtypes import FLOAT_TYPES, Array
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import gru_inputs
 from ...cases.operators.readings import about, as_read
+from ...cases.strict_json import encode_number, format_json
 from ...gen.exact.answers import DirectionTrace
 from ...gen.formula import quantities
-from ..deviation import Beside, Deviation, Leaving, StepPlace
-from ..trace import WHOLE, StepRange, Trace, Traced
+from ...gen.gru import Step
+from ...vectors.exchange.manifest import stored_arrays
+from ..trace import WHOLE, Beside, Deviation, Leaving, StepPlace, StepRange, Trace, Traced
 from .findings import how_far_off, off_by
 from .text import array_lines, fit, group, list_some, plural, width, wrap
 
+VERSION = 1
+FIRST = "grucible_trace"
+"""The first array of an .npz file, which holds VERSION and marks the file as a trace."""
+MARK = re.compile(rb"PK\x03\x04.{26}" + FIRST.encode() + rb"\.npy", re.DOTALL)
+"""The beginning of such a file."""
 _MOST_ROWS, _MOST_STEPS = 4, 8
 """Maximum rows, and steps of a row, that are printed without --full; the others are counted."""
 _NAME = 8
@@ -198,3 +211,79 @@ def _numbers(name: str, array: Array, *, full: bool) -> Iterator[str]:
     for line in array_lines(array, width() - len(start), whole=full):
         yield f"{start}{line}"
         start = " " * len(start)
+
+
+def trace_npz(traced: Traced) -> bytes:
+    """Make an .npz file of a trace: `lengths`, `forward/z` and so on, and `forward/observed`.
+
+    bfloat16 arrays are their 16 bits, uint16.
+    """
+    directions = traced.trace.directions
+    arrays: Arrays = {FIRST: np.array(VERSION), "lengths": directions[0].lengths}
+    arrays |= traced.trace.arrays
+    for one, states in zip(directions, traced.observed, strict=True):
+        if states is not None:
+            arrays[f"{one.direction}/observed"] = states
+    file = io.BytesIO()
+    np.savez(file, **stored_arrays(arrays))  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def trace_json(traced: Traced, part: StepRange = WHOLE) -> str:
+    """Format part of a trace as JSON; infinities and NaN are the strings "inf", "-inf" and "nan"."""
+    trace, found = traced.trace, traced.found
+    against = None
+    if found:
+        lists = {"leaving": found.leaving, "wrong": found.wrong, "beside": found.beside}
+        against = {
+            "name": traced.name,
+            "verdict": found.result.verdict,
+            "message": found.result.message,
+            "where": found.result.where,
+            "worst_ratio": encode_number(found.result.worst_ratio),
+            "every_state": found.every,
+            "steps": found.steps,
+            **{name: [_describe(one) for one in some] for name, some in lists.items()},
+            "last_alone_right": found.last_alone_right,
+        }
+    directions = [
+        {"direction": one.direction, "rows": list(_describe_rows(one, states, part))}
+        for one, states in zip(trace.directions, traced.observed, strict=True)
+        if part.direction in (None, one.direction)
+    ]
+    return format_json(
+        {
+            FIRST: VERSION,
+            "id": trace.case.id,
+            "operator": trace.case.operator,
+            "dtype": trace.case.dtype,
+            "reading": " and ".join(trace.reading) or None,
+            "against": against,
+            "directions": directions,
+        }
+    )
+
+
+def _describe_rows(
+    one: DirectionTrace, states: Array | None, part: StepRange
+) -> Iterator[dict[str, Any]]:
+    for row in part.rows(one):
+        steps = []
+        for step in part.steps(one, row):
+            values = {name: _encode(one.arrays[name][row, step]) for name in Step._fields}
+            if states is not None:
+                values["observed"] = _encode(states[row, step])
+            steps.append({"step": step, "time": int(one.time[row, step])} | values)
+        length = int(one.lengths[row])
+        yield {"row": row, "length": length, "h0": _encode(one.h0[row]), "steps": steps}
+
+
+def _describe(one: Any) -> dict[str, Any]:
+    """Describe a finding by its fields, those of its place among them."""
+    value = asdict(one)
+    flat = value.pop("place", {}) | value
+    return {k: encode_number(v) if isinstance(v, float) else v for k, v in flat.items()}
+
+
+def _encode(array: Array) -> list[float | str]:
+    return [encode_number(value) for value in array.astype(np.float64).tolist()]

@@ -16,8 +16,8 @@ from shipped import core_cases
 
 import grucible
 from grucible import Case, GrucibleError, Question
-from grucible.check.deviation import Deviation, StepPlace, WrongStep
 from grucible.check.reports.trace import sentences, verdict, wrong_steps
+from grucible.check.trace import Deviation, StepPlace, WrongStep
 
 from .conftest import HERE, Command, bad_usage, strict_json
 
