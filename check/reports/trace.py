@@ -1,4 +1,4 @@
-"""The trace of a case as text, as JSON and as arrays: step after step, and where observed states leave it."""
+"""The trace of a case as text, as JSON and as arrays, and where observed states leave it."""
 
 from __future__ import annotations
 
