@@ -105,10 +105,12 @@ def ask_runtime(runtime: Runtime, question: Question) -> Reply:
     """
     names = ", ".join(question.outputs)  # it may do to the question what it likes
     try:
-        outputs = take_outputs(runtime.run(question))
-        if isinstance(outputs, dict):
-            return Reply("ok", outputs)
-        why = f"returned a {type(outputs).__name__}; expected a dict with {names}"
+        given: Any = runtime.run(question)
+        if isinstance(given, Mapping):
+            return Reply(
+                "ok", {"".join([str(name)]): _copy(array) for name, array in given.items()}
+            )
+        why = f"returned a {type(given).__name__}; expected a dict with {names}"
         return Reply("error", {}, why, Fault("malformed"))
     except Unsupported as reason:
         return Reply("unsupported", {}, format_message(reason))
@@ -117,14 +119,7 @@ def ask_runtime(runtime: Runtime, question: Question) -> Reply:
         return Reply("error", {}, why, Fault("raised", traceback_lines(error)))
 
 
-def take_outputs(given: Any) -> Any:
-    """Copy the arrays of a mapping that a runtime returned, by names that are texts; return others as is."""
-    if not isinstance(given, Mapping):
-        return given
-    return {"".join([str(name)]): _copy_array(array) for name, array in given.items()}
-
-
-def _copy_array(given: Any) -> Array:
+def _copy(given: Any) -> Array:
     """Copy an array, in the machine's byte order: the runtime may use its memory again.
 
     An `__array__` that ignores `copy` gives that memory itself, so the copy is of its array.
@@ -147,21 +142,21 @@ def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:
 
 def check_reply(wanted: Mapping[str, TensorType], reply: Reply) -> Reply:
     """Make an error of a reply whose outputs have other names, shapes or dtypes than those wanted."""
-    problem = _find_problem(wanted, reply.outputs) if reply.status == "ok" else ""
+    if reply.status != "ok":
+        return reply
+    if set(reply.outputs) != set(wanted):
+        given = ", ".join(map(str, reply.outputs)) or "nothing"
+        problem = f"returned {given}; expected {', '.join(wanted)}"
+    else:
+        problem = "; ".join(
+            f"{name} is {_format_type(reply.outputs[name])}; expected {_format_type(expected)}"
+            for name, expected in wanted.items()
+            if (reply.outputs[name].shape, reply.outputs[name].dtype) != tuple(expected)
+        )
     if not problem:
         return reply
     return Reply("error", {}, shorten(problem, MOST_MESSAGE), Fault("malformed"))
 
 
-def _find_problem(wanted: Mapping[str, TensorType], outputs: Mapping[str, Array]) -> str:
-    if set(outputs) != set(wanted):
-        given = ", ".join(map(str, outputs)) or "nothing"
-        return f"returned {given}; expected {', '.join(wanted)}"
-    for name, expected in wanted.items():
-        got = outputs[name]
-        if got.shape != expected.shape or got.dtype != expected.dtype:
-            return (
-                f"{name} is {dtype_name(got.dtype)} {got.shape}; "
-                f"expected {dtype_name(expected.dtype)} {expected.shape}"
-            )
-    return ""
+def _format_type(of: Array | TensorType) -> str:
+    return f"{dtype_name(of.dtype)} {of.shape}"
