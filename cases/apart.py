@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,7 +59,7 @@ def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = S
     named = parser.__module__, parser.__qualname__
     with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
         place = Path(folder, "tree")
-        if status := _SERVER.call([*named, arguments, seconds, str(place), str(Path.cwd())]):
+        if status := _call([*named, arguments, seconds, str(place), str(Path.cwd())]):
             raise NotParsed(_ending(status))
         tree = _read(place)
     if (error := tree.get("error")) is not None:
@@ -66,46 +67,43 @@ def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = S
     return tree["tree"]
 
 
-class _Server:
-    """The process that parses, started when it is first needed."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._owner = 0
-        self._lock = threading.Lock()
-
-    def call(self, request: list[Any]) -> int:
-        """Have one request served; returns the exit status, negative for a signal."""
-        with self._lock:
-            process = self._running()
-            assert process.stdin
-            assert process.stdout
-            reply = b""
-            try:
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.write(json.dumps(request).encode() + b"\n")
-                    process.stdin.flush()
-                    reply = process.stdout.readline()
-            finally:
-                if not reply:  # it died; or after Ctrl-C, the reply is still to come
-                    process.kill()
-                    process.wait()
-            return int(reply or -9)  # SIGKILL, which Windows does not have
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
-            self._owner = os.getpid()  # a process that was forked starts its own
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            )
-        return self._process
+_LOCK = threading.Lock()
 
 
-_SERVER = _Server()
+@cache
+def _server(_: int) -> subprocess.Popen[bytes]:
+    """Start the process that parses for a process, by its id: one that was forked starts its own."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+
+
+def _call(request: list[Any]) -> int:
+    """Have one request served; returns the exit status, negative for a signal."""
+    with _LOCK:
+        if _server(os.getpid()).poll() is not None:
+            _server.cache_clear()
+        process, reply = _server(os.getpid()), b""
+        assert process.stdin
+        assert process.stdout
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except BrokenPipeError:
+            pass
+        finally:
+            if (
+                not reply
+            ):  # it ended; or after Ctrl-C, the reply is still to come, and belongs to nobody
+                process.kill()
+                process.wait()
+                _server.cache_clear()
+        return int(reply or -9)  # SIGKILL, which Windows does not have
 
 
 def serve() -> None:

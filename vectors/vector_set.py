@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
@@ -152,11 +153,8 @@ def _files(root: Path) -> list[tuple[Path, str]]:
 
 def _check_each_once(files: Sequence[VectorFile]) -> None:
     """Raise VectorFileError where two files, of the same operator and theme, hold the same case."""
-    alike: dict[str, list[VectorFile]] = {}
-    for file in files:
-        alike.setdefault(file.prefix, []).append(file)
-    owner: dict[str, Path] = {}
-    for file in chain.from_iterable(group for group in alike.values() if len(group) > 1):
+    alike, owner = Counter(file.prefix for file in files), dict[str, Path]()
+    for file in (file for file in files if alike[file.prefix] > 1):
         for case_id in chain.from_iterable(file.ids().values()):
             if (other := owner.setdefault(case_id, file.path)) != file.path:
                 raise VectorFileError(
