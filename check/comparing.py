@@ -162,18 +162,13 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         for word, accepted in (("accepted", True), ("refused", False))
     }
     known = {name for one in before.diagnosis for name in chain(one.names, *one.alternatives)}
-    worse = [
-        *_summarize(changes, WORSE),
-        *(_name_grades(one) for one in grades if one["worse"]),
-        *_count_questions(moved["accepted"], "no longer refused"),
-        *(f"new finding: {o['about']}" for o in findings["new"] if not known >= {*o["names"]}),
-    ]
-    better = [
-        *_summarize(changes, (BETTER,)),
-        *(_name_grades(one) for one in grades if one["better"]),
-        *_count_questions(moved["refused"], "refused now"),
-        *(f"gone finding: {one['about']}" for one in findings["gone"]),
-    ]
+    unknown = [one["about"] for one in findings["new"] if not known.issuperset(one["names"])]
+    worse = _summarize(changes, WORSE, [one for one in grades if one["worse"]])
+    worse += _count_questions(moved["accepted"], "no longer refused")
+    worse += [f"new finding: {about}" for about in unknown]
+    better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]])
+    better += _count_questions(moved["refused"], "refused now")
+    better += [f"gone finding: {one['about']}" for one in findings["gone"]]
     return {
         "grucible_compare": 1,
         "outcome": "worse" if worse else "better" if better else "same",
@@ -201,19 +196,20 @@ def _name_change(was: str, now: str) -> str:
     return BETTER if now == "passed" else _WRONG.get(now, "newly unsupported")
 
 
-def _summarize(changes: Sequence[dict[str, str]], kinds: Sequence[str]) -> Iterator[str]:
-    for kind in kinds:
-        if count := sum(one["kind"] == kind for one in changes):
-            yield f"{plural(count, 'case')} {kind}"
+def _summarize(
+    changes: Sequence[dict[str, str]], kinds: Sequence[str], grades: Sequence[dict[str, Any]]
+) -> list[str]:
+    """Count the changes of some kinds, and name the classes of arithmetic in some grades."""
+    counts = {kind: sum(one["kind"] == kind for one in changes) for kind in kinds}
+    lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
+    for one in grades:
+        was, now = (name or "no class" for name in one["observed"])
+        lines.append(f"{one['dtype']} in {was} → {now}")
+    return lines
 
 
 def _count_questions(moved: Sequence[str], about: str) -> list[str]:
     return [f"{plural(len(moved), 'invalid question')} {about}"] if moved else []
-
-
-def _name_grades(one: dict[str, Any]) -> str:
-    was, now = (name or "no class" for name in one["observed"])
-    return f"{one['dtype']} in {was} → {now}"
 
 
 def _compare_grades(before: StoredReport, after: StoredReport) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cases.console import shorten
 from ..cases.invalid import invalid_questions
 from ..cases.selection import Ids, selected
 from ..cases.specs.expand import expand
@@ -179,13 +180,11 @@ def _are_explaining(names: Sequence[str], part: FailingBlock, row: int) -> bool:
 
 def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:
     """Describe how a case went wrong."""
-    words = " ".join(result.message.split())
-    quoted = f'"{words if len(words) <= _MAX_MESSAGE else words[:_MAX_MESSAGE] + "…"}"'
-    if result.verdict == "unsupported":
-        return f"unsupported, {quoted}"
-    if result.verdict == "error":
+    quoted = f'"{shorten(result.message, _MAX_MESSAGE)}"'
+    if result.verdict != "failed":
         crashed = result.fault and result.fault.kind == "crashed"
-        return f"{'a crash' if crashed else 'an error'}, {quoted}"
+        what = "unsupported" if result.verdict == "unsupported" else "an error"
+        return f"{'a crash' if crashed else what}, {quoted}"
     if found := diagnosis.by_case.get(result.id):
         return f"diagnosis {' and '.join(found.names)}"
     return f"observed {result.arithmetic}" if result.holds else f"wrong numbers, {quoted}"

@@ -66,8 +66,8 @@ def write_list(
 
     Entries of the `old` list that still hold stay as they stand, comments included; new ones stand before
     them. Entries that are stale, or whose cases all fail in another way, go. Returns the entries, and what
-    changed in words. Raises GrucibleError where the list cannot be written or read again, and where somebody
-    else changed it since it was read.
+    changed in words. Raises GrucibleError where the list cannot be written, and where it was changed since
+    it was read.
     """
     path = old.path
     uses = apply_expectations(report, old.entries, vectors, select).uses
@@ -78,10 +78,7 @@ def write_list(
     new = _make_entries(left, find_left_out(report, vectors, select))
     text = _edit(old, keeps, new, report)
     entries = parse_expectations(str(path), text)
-    if entries != [*new, *kept]:
-        raise GrucibleError(
-            f"{path}: the new list could not be read again; write it into another file"
-        )
+    assert entries == [*new, *kept]
     if read_list(path).text != old.text:
         raise GrucibleError(f"{path}: was changed while the check ran, and stays as it is")
     if text != old.text:

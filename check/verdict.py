@@ -70,10 +70,6 @@ class Demand:
                     "see the ids with: grucible cases --list"
                 )
 
-    def must_support(self, case_id: str) -> bool:
-        """Whether a glob of `require` matches the case, so that unsupported is a failure."""
-        return bool(self.require) and selected(case_id, self.require)
-
 
 def verify(
     vectors: str | Path | None = None,
@@ -193,13 +189,13 @@ class _Seen:
         file, block = part.file, part.block
         if file.relative not in self.origins:
             self.origins[file.relative] = origin(file)
-        criterion = self.demand.criteria[block.dtype]
+        criterion, require = self.demand.criteria[block.dtype], self.demand.require
         grade = self.grades.setdefault(block.dtype, Grade(block.dtype, criterion))
         check_classes(file.path, block)
         found = judge_block(file.relative, block, part.observed, grade)
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
         self.results += [
-            replace(one, traits=traits, must_support=self.demand.must_support(one.id))
+            replace(one, traits=traits, must_support=bool(require) and selected(one.id, require))
             for one, traits in zip(found, find_traits(block), strict=True)
         ]
         if self.demand.diagnose:
