@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .console import format_table, put, say
+from .selection import DTYPES, SELECT, nothing_selected
 from .strict_json import format_json
 
 if TYPE_CHECKING:
@@ -24,12 +25,8 @@ def _mode(name: str, about: str) -> Callable[[Any], Any]:
 
 @click.command("cases")
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
-@click.option(
-    "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
-)
-@click.option(
-    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
-)
+@DTYPES
+@SELECT
 @_mode("list", "Print the ids of the cases.")
 @_mode("invalid", "Print the ids of the questions that must be refused.")
 @_mode("json", "Print as JSON.")
@@ -42,7 +39,7 @@ def cases_command(
 
     SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
     """
-    from .specs.expand import check_dtypes, expand_all
+    from .specs.expand import expand_all
     from .specs.pairs import pair_coverage
     from .specs.spec_file import find_specs
 
@@ -56,7 +53,6 @@ def cases_command(
 
         put(spec_schema())
         return
-    check_dtypes(dtypes)
     if mode == "invalid":
         _list_invalid(specs, dtypes, select)
         return
@@ -86,7 +82,6 @@ def cases_command(
 
 def _list_invalid(specs: Sequence[Path], dtypes: Sequence[str], select: Sequence[str]) -> None:
     from .invalid import invalid_questions
-    from .selection import nothing_selected
 
     if specs:
         raise click.UsageError("--invalid takes no SPEC: the questions follow from the operators")

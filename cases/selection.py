@@ -7,9 +7,20 @@ from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import lru_cache
 
+import click
+
 from .console import shorten
+from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 
+SELECT = click.option(
+    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
+)
+DTYPES = click.option(
+    "--dtype", "dtypes", multiple=True, type=click.Choice([*FLOAT_TYPES]),
+    help="Only cases of this dtype. Repeatable.",
+)  # fmt: skip
+"""The options of commands that select cases."""
 PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
 """The themes that ask for one feature at a time; the second for one size."""
 FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))

@@ -15,6 +15,7 @@ from ..cases.console import say
 from ..cases.errors import GrucibleError
 from ..cases.files import check_apart, check_replaceable, write_whole, writing_to
 from ..cases.process import count_cpus
+from ..cases.selection import DTYPES, SELECT
 
 if TYPE_CHECKING:
     from .files import MadeFile, Plan
@@ -27,12 +28,8 @@ MOST_SHOWN = 20
 @click.argument("specs", metavar="[SPEC]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
               help="Directory for the vector files.")  # fmt: skip
-@click.option(
-    "--dtype", "dtypes", multiple=True, metavar="D", help="Only cases of this dtype. Repeatable."
-)
-@click.option(
-    "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
-)
+@DTYPES
+@SELECT
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
@@ -64,14 +61,13 @@ def gen_command(
     say, and those are the published ones where there are any; otherwise it is made again, or
     named, with --verify.
     """
-    from ..cases.specs.expand import check_dtypes, expand_all
+    from ..cases.specs.expand import expand_all
     from ..cases.specs.spec_file import find_specs
     from .files import plan_files
 
     whole = not (seed or dtypes or select)
     if verify and not whole:
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
-    check_dtypes(dtypes)
     lists = {"content_sha256": digests, "tolerance_sha256": tolerance_digests}
     if digests and tolerance_digests:
         check_apart([("--digests", digests), ("--tolerance-digests", tolerance_digests)])

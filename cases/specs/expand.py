@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators import OPERATORS
 from ..operators.readings import Asks, ReadingNames, touched_by
@@ -175,13 +174,6 @@ def expand_all(
             raise specs[0].document.error(("cases",), "make no case; list some, or exclude fewer")
         raise nothing_selected(select, dtypes)
     return [(spec, cases) for spec, cases in expanded if cases]
-
-
-def check_dtypes(dtypes: Sequence[str]) -> None:
-    """Raise GrucibleError for a name that is not a dtype of any case."""
-    for name in dtypes:
-        if name not in FLOAT_TYPES:
-            raise GrucibleError(f"--dtype {name}: expected one of {', '.join(FLOAT_TYPES)}")
 
 
 def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 import click
 
 from ...cases.console import Progress, show_progress
-from ...cases.dtypes import FLOAT_TYPES
-from ...cases.selection import Selection
+from ...cases.selection import DTYPES, Selection
+from ...cases.selection import SELECT as _SELECT
 from ...vectors.vector_set import VectorSet, open_set
 from ..observed import pool
 from ..observed.exchange import outputs_at
@@ -54,15 +54,10 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def selecting(*, select: tuple[str, ...], dtype: tuple[str, ...], **given: Any) -> object:
-            return command(select=Selection(select, dtype, usual) if dtype else select, **given)
+        def selecting(*, select: tuple[str, ...], dtypes: tuple[str, ...], **given: Any) -> object:
+            return command(select=Selection(select, dtypes, usual) if dtypes else select, **given)
 
-        decorated: Any = together(
-            click.option("--select", multiple=True, metavar="GLOB",
-                         help="Only cases whose id matches. Repeatable."),
-            click.option("--dtype", multiple=True, type=click.Choice([*FLOAT_TYPES]),
-                         help="Only cases of this dtype. Repeatable."),
-        )(selecting)  # fmt: skip
+        decorated: Any = together(_SELECT, DTYPES)(selecting)
         return cast("Command", decorated)
 
     return decorate
