@@ -56,10 +56,9 @@ def gen_command(
 ) -> None:
     """Generate vector files: cases with their exact answers.
 
-    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file
-    that is there already and would come out the same is left alone, if its bytes are what its digests
-    say, and those are the published ones where there are any; otherwise it is made again, or
-    named, with --verify.
+    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file that
+    was made from the same is left alone if its bytes match its own digests and any published ones.
+    Otherwise it is made again; with --verify it is only named.
     """
     from ..cases.specs.expand import expand_all
     from ..cases.specs.spec_file import find_specs

@@ -192,7 +192,8 @@ def key_of(
 
 def check_sizes(cases: Sequence[CaseSpec]) -> None:
     """Raise GrucibleError for a case that is too large to be answered."""
-    for case in {(one.operator, *one.sizes.items()): one for one in reversed(cases)}.values():
+    of_each_size = {(case.operator, *case.sizes.items()): case for case in cases}
+    for case in of_each_size.values():
         if why := too_large(OPERATORS[case.operator], case.attributes, case.sizes):
             raise GrucibleError(f"{case.id}: {why}")
 

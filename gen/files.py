@@ -135,10 +135,10 @@ class Plan:
 class MadeFile:
     """What became of a plan: `made` now, or found there, made from the same.
 
-    The digests, of content and of tolerances, are computed from the bytes in the file. Where those are not
-    what the file's own digests say, they are empty, and `damage` is a sentence that names the file. `cases`
-    is the number of cases in it; it lacks those `undrawn`, of which no draw could be kept. A file that lacks
-    all of them is not made, and none that lacks some in the place of a whole one.
+    The digests, of content and of tolerances, are computed from the bytes in the file. Where the file's own
+    digests differ, these are empty, and `damage` is a sentence that names the file. `cases` counts the cases
+    in it, without those `undrawn`. A file without cases is not made, and one that lacks some never replaces
+    a whole one.
     """
 
     relative: str

@@ -6,7 +6,7 @@ The notation is the owner's: `cases.operators.notation` says what it may vary.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from ..cases.operators import OPERATORS
 from ..cases.operators.activations import Activation
 from ..cases.operators.semantics import Semantics
-from ..cases.operators.signature import USUAL, Attribute, Notation, Tensor
+from ..cases.operators.signature import USUAL, Attribute, Notation
 from ..cases.question import Question
 from .gru import GATES, Step, step
 
@@ -103,29 +103,22 @@ def _texts(
         return Formula(names[name], notation)
 
     def bias(*parts: str) -> Formula | None:
-        terms = [_bias(part, notation) for part in parts if part in bias_parts]
+        given = [notation.part(part) for part in parts if part in bias_parts]
+        # a part without a side may be the sum of both
+        terms = [Formula(text, notation, is_sum=" + " in text) for text in given]
         return sum(terms[1:], terms[0]) if terms else None
-
-    def weight(words: str, gate: str) -> str:
-        return notation.of_gate(words, gate)
 
     weights = SimpleNamespace(
         index=index,
-        recurrent={gate: weight(notation.u, gate) for gate in GATES},
+        recurrent={gate: notation.of_gate(notation.u, gate) for gate in GATES},
         bias={gate: bias(gate, f"w{gate}", f"r{gate}") for gate in ("z", "r")},
         bias_h_input=bias("h", "wh"),
         bias_h_recurrent=bias("rh"),
     )
     x, h = Formula(notation.x, notation), Formula(notation.h, notation)
-    wx = {gate: arithmetic.product(x, weight(notation.w, gate)) for gate in GATES}
+    wx = {gate: arithmetic.product(x, notation.of_gate(notation.w, gate)) for gate in GATES}
     step(arithmetic, meant, weights, wx, h, named)  # type: ignore[arg-type]
     yield from texts
-
-
-def _bias(part: str, notation: Notation) -> Formula:
-    """Write a part of the bias; one without a side may be the sum of both."""
-    text = notation.part(part)
-    return Formula(text, notation, is_sum=" + " in text)
 
 
 def attribute_lines(question: Question) -> Iterator[str]:
@@ -154,8 +147,11 @@ def _text(value: Any) -> str:
 def equation_lines(question: Question) -> Iterator[str]:
     """Write the equations that a question asks for, direction by direction."""
     s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
-    own, given = operator.notation, [t for t in operator.inputs if t.name in question.inputs]
-    parts = {role: _parts(given, role, attributes) for role in ("w", "b")}
+    own = operator.notation
+    parts: dict[str, list[str]] = {"w": [], "b": []}
+    for tensor in operator.inputs:
+        if tensor.name in question.inputs and tensor.role in parts:
+            parts[tensor.role] += tensor.form(attributes).parts
     for index, direction in enumerate(s.directions):
         if s.directions != ("forward",):
             yield f"{direction}:"
@@ -170,8 +166,3 @@ def equation_lines(question: Question) -> Iterator[str]:
     yield f"gates are stacked {', '.join(own.gate.get(g, g) for g in parts['w'])}; {last}"
     if s.y_order == "processing" and "reverse" in s.directions:
         yield "outputs of reverse stand in the order of processing (ledger: reverse-order)"
-
-
-def _parts(tensors: Sequence[Tensor], role: str, attributes: Mapping[str, Any]) -> list[str]:
-    """List the parts that the tensors of a role stack along their gate axis."""
-    return [p for t in tensors if t.role == role for p in t.form(attributes).parts]
