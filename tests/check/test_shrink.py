@@ -159,7 +159,7 @@ def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
 def asked_instead(monkeypatch: pytest.MonkeyPatch, kernel: Callable[[Question], Arrays]) -> None:
     """Commands ask a kernel, in this process."""
 
-    def source(*_: object) -> FromRuntime:
+    def source(*_: object, **__: object) -> FromRuntime:
         made = FromRuntime(describe_runtime("kernel", kernel))
         made.close = lambda: None  # type: ignore[method-assign]
         return made
