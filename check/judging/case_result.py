@@ -17,7 +17,7 @@ from ..protocol.header import Fault
 from .expectations import Expectation, Instead
 
 Traits = Mapping[str, str]
-"""By what may be asked, such as `direction` or `batch size`, what is asked."""
+"""The properties of a case by name, such as `direction` or `batch size`."""
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 DECIDING = ("required", "ambiguous")
 ANSWERED = ("passed", "unsupported")

@@ -317,6 +317,15 @@ def test_an_outcome_of_pytest_that_a_runtime_raises_is_a_failure(project: Path) 
     assert outcomes(printed)["FAILED"] == {"known-wrong", "raises", "refused", "right", "wrong"}
 
 
+def test_no_other_plugin_lets_a_test_pass_that_did_not_run(project: Path) -> None:
+    (project / "conftest.py").write_text(
+        "import pytest\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call(pyfuncitem):\n"
+        "    return True\n"
+    )
+    _, printed = run(project, *ASK, "-rA")
+    assert outcomes(printed)["FAILED"] >= {"malformed", "raises", "wrong"}
+
+
 def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:
     (project / "dies.py").write_text(
         f"{IMPORT_ANSWER}\nimport os\n\ndef run(question):\n"

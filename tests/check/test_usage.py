@@ -14,7 +14,7 @@ import pytest
 from grucible import GrucibleError, Question, judge, load_vectors, trace, verify
 from grucible import pytest as for_pytest
 
-from .conftest import HERE, Command, bad_usage
+from .conftest import HERE, Command, bad_usage, grucible_in
 from .made import CELL
 
 NUMPY = f"{HERE / 'numpy_gru.py'}:run"
@@ -83,6 +83,13 @@ def test_a_shell_sees_the_exit_status(
         assert ended.stdout == ""
         assert ended.stderr.startswith("grucible: ")
         assert ended.stderr.count("\n") == 1
+
+
+def test_modules_of_the_working_directory_are_not_run(tmp_path: Path) -> None:
+    for name in ("json", "pickle", "socket", "signal", "threadpoolctl", "re"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('ran')\n")
+    ended = grucible_in(tmp_path, "check", "--runtime", NUMPY, "--select", "*/core/float32/relu*")
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @in_this_process
