@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from grucible import Question, Report, Unsupported, verify
+from grucible.check.judging.criterion import Demanded
+from grucible.check.judging.grade import Grade, Growth
 from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.tolerances.classes import CLASSES
@@ -133,3 +136,19 @@ def vague(tmp_path: Path) -> Path:
 def test_what_rests_on_cases_that_decide_nothing_is_no_conformance(vague: Path) -> None:
     report = verify(vague / "some.h5", runtime=answering(vague))
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
+
+
+def test_classes_of_other_chains_are_named_too() -> None:
+    """Each chain's best that holds everywhere, unless it is coarser than the one that is observed."""
+    coarse = Counter({"tf32": 2, "float16-state": 2, "bfloat16-gemm": 2, "float32": 1})
+    grade = Grade("float32", Demanded("float32"), compared=2, holds=coarse)
+    others = {"tf32": ["float16-state"], "float16-state": ["tf32"]}
+    assert grade.observed_too == others[grade.observed]
+
+
+def test_errors_are_sorted_by_step() -> None:
+    growth = Growth()
+    assert growth.by_step(passed=True) == []
+    growth.see(np.array([[3.0, 2.0], [1.0, np.nan], [9.0, 9.0]]), np.array([True, True, False]))
+    assert growth.by_step(passed=True) == [[1.0, 3.0], [2.0]]
+    assert growth.by_step(passed=False) == [[9.0], [9.0]]
