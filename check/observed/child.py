@@ -68,7 +68,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        if sys.platform == "win32":
+        if os.name == "nt":
             raise RuntimeNotUsable(
                 "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
                 "pytest without --grucible-isolated"
@@ -91,7 +91,8 @@ class Child:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
-        os.set_blocking(self._input.fileno(), False)
+        if sys.platform != "win32":
+            os.set_blocking(self._input.fileno(), False)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         if memory is not None:
@@ -230,14 +231,15 @@ class Child:
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    if sys.platform != "linux":
-        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
-    import resource
+    if sys.platform == "linux":
+        import resource
 
-    try:
-        with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
-    except (PermissionError, ValueError):
-        raise GrucibleError(
-            f"--memory: {memory >> 20} MiB is more than this process may give; take less"
-        ) from None
+        try:
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
+        except (PermissionError, ValueError):
+            raise GrucibleError(
+                f"--memory: {memory >> 20} MiB is more than this process may give; take less"
+            ) from None
+    else:
+        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
