@@ -72,7 +72,7 @@ once too."""
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedConstant:
     """A constant error, and the number that leaves least of the errors of some steps, by least squares: of
     their sum what share it leaves in others, and from -1 to 1 how much they all go the way of a number above
     0, or of one below it."""
@@ -85,7 +85,7 @@ class Fitted:
 
 def fitted(
     constants: Sequence[Constant], steps: Sequence[Steps], others: Sequence[Steps] = ()
-) -> list[Fitted]:
+) -> list[FittedConstant]:
     """Each constant error that means something for all these steps, as it is in them; what it leaves, in
     `others`, if there are any. To first order: such an error is small."""
     kept = [one for one in constants if all(map(one.means_something_for, steps))]
@@ -98,7 +98,7 @@ def fitted(
         off, slopes = _along(nudged, others)
     left = share_left(off, off - numbers[:, None] * slopes)
     found = zip(kept, numbers.tolist(), left.tolist(), leans.tolist(), strict=True)
-    return [Fitted(*one) for one in found]
+    return [FittedConstant(*one) for one in found]
 
 
 def left_by(variants: Sequence[Variant], steps: Sequence[Steps]) -> float:

@@ -19,7 +19,7 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
-from .forms import FORMS, HARD, SCALED, WIDENED, Form, Number, along, told
+from .forms import FORMS, HARD, SCALED, WIDENED, Number, NumberForm, along, told
 from .operands import GROUPS
 from .variant import Variant
 from .weights import each
@@ -35,7 +35,7 @@ class Family:
 
     name: str
     subject: str
-    form: Form
+    form: NumberForm
     made: Callable[[Number], dict[str, Any]]
     needs: tuple[str, ...] = ()
 
@@ -69,7 +69,7 @@ def _shortest(number: float) -> str:
     return text if float(text) == number else repr(float(number))
 
 
-def _altered(names: tuple[str, ...], form: Form, number: Number) -> dict[str, Any]:
+def _altered(names: tuple[str, ...], form: NumberForm, number: Number) -> dict[str, Any]:
     def alter(name: str, value: Array) -> Array:
         return form.of(value, along(number, value)) if name in names else value
 
@@ -120,7 +120,7 @@ def _instead(
 
 NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
 """The functions that have negative results."""
-CHANGED_FUNCTIONS: dict[str, tuple[str, str, Form]] = {
+CHANGED_FUNCTIONS: dict[str, tuple[str, str, NumberForm]] = {
     f"{asked}-{where}-{form.name}": (asked, where, form)
     for asked in FUNCTIONS
     for where in ("argument", "result")

@@ -23,7 +23,7 @@ def along(number: Number, values: Array) -> Number:
 
 
 @dataclass(frozen=True)
-class Form:
+class NumberForm:
     """What becomes of values, as a function of them and of a number.
 
     `about` completes "the update gate …" and has {number} for it. `tried` are the numbers that a search
@@ -70,34 +70,36 @@ _GRIDS = (
     65536,
 )
 
-SCALED = Form(
+SCALED = NumberForm(
     "scaled",
     "multiplied by {number}",
     lambda v, k: k * v,
     _FACTORS,
 )
-HARD = Form(
+HARD = NumberForm(
     "hard",
     "computed as max(0, min(1, {number} v + 1/2))",
     lambda v, k: np.clip(k * v + 0.5, 0, 1),
     _spread(0.05, 1.0, 9),
 )
-WIDENED = Form("scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13))
+WIDENED = NumberForm(
+    "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13)
+)
 FORMS = (
     SCALED,
-    Form("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),
-    Form("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
-    Form("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:8], *_POSITIVE)),
-    Form("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:8], *_POSITIVE)),
-    Form("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
+    NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),
+    NumberForm("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
+    NumberForm("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:8], *_POSITIVE)),
+    NumberForm("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:8], *_POSITIVE)),
+    NumberForm("flushed", "set to zero where its size is below {number}", lambda v, c: np.where(np.abs(v) < c, 0.0, v),
          _spread(2**-20, 1.0, 17), jumps=True),
-    Form("saturated", "taken as infinite where its size is above {number}",
+    NumberForm("saturated", "taken as infinite where its size is above {number}",
          lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE, jumps=True),
-    Form("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
+    NumberForm("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
          (0.0, 0.001, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, -1.0, 2.0)),
-    Form("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS, fitted=False, jumps=True),
-    Form("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS, fitted=False, jumps=True),
-    Form("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS, fitted=False,
+    NumberForm("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS, fitted=False, jumps=True),
+    NumberForm("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS, fitted=False, jumps=True),
+    NumberForm("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS, fitted=False,
          jumps=True),
 )  # fmt: skip
 """What may happen to a quantity of a step, to the argument of a function, to its result."""
@@ -105,7 +107,7 @@ FORMS = (
 _WORDS = {("scaled", 0.0): "left out", ("scaled", -1.0): "negated"}
 
 
-def told(form: Form, number: float) -> str:
+def told(form: NumberForm, number: float) -> str:
     """What the form does with this number, in words: with six digits of it."""
     text = f"{number:.6g}"
     return _WORDS.get((form.name, float(text))) or form.about.replace("{number}", text)

@@ -40,7 +40,7 @@ def test_a_package_is_looked_for_before_any_work(
     write_vectors(tmp_path / "cell.h5", make_block(["a"]))
     for package in ("jinja2", "onnx"):
         monkeypatch.setitem(sys.modules, package, None)
-    for name in [one for one in sys.modules if one.endswith((".onnx_test", ".html.template"))]:
+    for name in [one for one in sys.modules if one.endswith((".onnx_model", ".html.template"))]:
         monkeypatch.delitem(sys.modules, name)
     page = tmp_path / "page.html"
     for words in (

@@ -91,7 +91,7 @@ def length_zero(tmp_path: Path) -> Path:
     with_zero = make_block(
         ["zero-a", "zero-b"], operator=SEQUENCE, tier="ambiguous", lengths=(0, 3)
     )
-    full = make_block(["full"], operator=SEQUENCE, dtype="float64", tier="ambiguous")
+    full = make_block(["full"], operator=SEQUENCE, dtype="float64")
     write_vectors(path, with_zero, full, operator=SEQUENCE)
     return path
 

@@ -105,8 +105,6 @@ def test_a_command_line_for_a_shell() -> None:
     assert format_command("show", ["v.h5", "a/b"]) == "grucible show v.h5 a/b"
     line = format_command("trace", [Path("v 1.h5"), "a"], ["--runtime", "exec: ./my gru"])
     assert line == "grucible trace 'v 1.h5' a --runtime 'exec: ./my gru'"
-    dashed = format_command("show", ["v.h5", "--script=exec: x"], ["--full"])
-    assert dashed == "grucible show --full -- v.h5 '--script=exec: x'"
 
 
 def words(text: str, command: str) -> list[str]:
