@@ -25,6 +25,8 @@ PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
 """The themes that ask for one feature at a time; the second for one size."""
 FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 """Globs that select the cases of these themes."""
+AND = " & "
+"""Joins globs that an id must match all of; no id of ours holds it."""
 _WILD = re.compile(r"[*?[]")
 
 
@@ -57,14 +59,17 @@ class Ids(frozenset[str]):
 
 
 def matches(case_id: str, glob: str) -> bool:
-    """Say whether an id matches a glob, case and all, or is spelled so; `*` crosses `/`."""
+    """Say whether an id matches a glob, case and all, or is spelled so; `*` crosses `/`.
+
+    Of globs that are joined by AND, it must match each.
+    """
     needle, pattern = _compiled(glob)
     return case_id == glob or (needle in case_id and pattern.match(case_id) is not None)
 
 
 def is_glob(text: str) -> bool:
-    """Say whether a text has a wildcard."""
-    return _WILD.search(text) is not None
+    """Say whether a text may match an id that is spelled otherwise."""
+    return _WILD.search(text) is not None or AND in text
 
 
 def literal(text: str) -> str:
@@ -91,10 +96,18 @@ def may_select(prefix: str, select: Sequence[str]) -> bool:
     return not select or (
         _may_have(prefix, select)
         and any(
-            one.startswith(prefix)
-            or (is_glob(one) and prefix.startswith(_WILD.split(one, maxsplit=1)[0]))
+            one.startswith(prefix) or all(_may_match(prefix, glob) for glob in one.split(AND))
             for one in select
         )
+    )
+
+
+def _may_match(prefix: str, glob: str) -> bool:
+    head = _WILD.split(glob, maxsplit=1)[0]
+    return (
+        glob.startswith(prefix)
+        if head == glob
+        else head.startswith(prefix) or prefix.startswith(head)
     )
 
 
@@ -113,8 +126,9 @@ def _taken_apart(select: tuple[str, ...]) -> tuple[frozenset[str], list[str]]:
 @lru_cache(maxsize=8000)
 def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
     """Compile a glob, and find the longest text that an id must hold to match: that is quicker to find."""
-    texts = re.split(r"[*?]", glob.partition("[")[0])
-    return max(texts, key=len), re.compile(translate(glob))
+    parts = glob.split(AND)
+    texts = [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
+    return max(texts, key=len), re.compile("".join(f"(?={translate(one)})" for one in parts))
 
 
 def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 4_700,
+    "cases": 4_720,
     "vectors": 2_400,
     "gen": 3_780,
     "gen/variants": 3_200,

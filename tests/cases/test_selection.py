@@ -35,6 +35,8 @@ def test_what_is_selected_may_be_by_every_prefix(
     ("onnx", "onnx.GRU-14/core/", False),
     ("*/x", "onnx.GRU-14/core/float16/", True),
     ("onnx.GRU-14/a[b]/float32/x", "onnx.GRU-14/a[b]/", True),
+    ("*/float32/* & onnx.GRU-14/*", "openvino.GRUCell-3/core/", False),
+    ("*/float32/* & onnx.GRU-14/*", "onnx.GRU-14/core/", True),
 ])  # fmt: skip
 def test_what_stands_before_the_first_wildcard_decides(glob: str, prefix: str, may: bool) -> None:
     assert may_select(prefix, [glob]) is may
@@ -47,3 +49,9 @@ def test_a_text_made_literal_names_itself(texts: list[str], text: str) -> None:
     assert matches(text, literal(text))
     assert matches(text, text)
     assert literal(text) in texts or set(Ids([*texts, text]).matching(literal(text))) == {text}
+
+
+def test_of_joined_globs_an_id_matches_each() -> None:
+    assert matches(ID, "openvino.* & */core/* & *sigmoid*")
+    assert not matches(ID, "openvino.* & */plain/*")
+    assert Ids([ID, "x"]).matching("open* & *tanh") == [ID]
