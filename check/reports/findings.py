@@ -156,6 +156,7 @@ def first_to_look_at(report: Report) -> Iterator[str]:
     """Yield the command that shows the case to start with."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = [r for r in failed if r.id in report.diagnosis.unexplained_ids] or failed
+    failed = failed or [r for r in report.unexpected if r.verdict == "error"]
     if failed:
         first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
         yield from ["", f"start with: {show_command(report, first.id)}"]

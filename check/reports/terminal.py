@@ -24,7 +24,7 @@ from .findings import (
     refusals_in_short,
     sentence,
 )
-from .text import group, list_some, wrap
+from .text import fit, group, list_some, width, wrap
 
 
 def report_text(report: Report) -> str:
@@ -64,6 +64,9 @@ def quiet_lines(report: Report) -> Iterator[str]:
         yield "; ".join(in_words(report.reach))
     for finding in report.diagnosis.findings[:1]:
         yield f"{finding.explains} of {finding.of} failures: {sentence(finding)}"
+    errors = Counter(r.message for r in report.unexpected if r.verdict == "error")
+    for message, count in errors.most_common(not report.diagnosis.findings):
+        yield fit(f"{count} of {errors.total()} errors: {message}", 3 * width())
     yield from list(first_to_look_at(report))[1:]
 
 

@@ -22,7 +22,6 @@ import numpy as np
 
 from ...cases.operators.onnx import GRU
 from ...vectors.exchange.node import one_node
-from ...vectors.exchange.onnx_model import model
 from .posed import (
     EXACT,
     ONNX_FILES,
@@ -268,6 +267,8 @@ class ONNXFileRuntime:
         return {name: array for name, array in named if name in question.outputs}
 
     def _loaded(self, asked: NodeType, opset: int, constants: Arrays | None = None) -> Any:
+        from ...vectors.exchange.onnx_model import model
+
         made = model(asked, opset, constants)
         return self._load(made.SerializeToString(), asked.asked)
 

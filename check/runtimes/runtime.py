@@ -146,7 +146,7 @@ def describe_runtime(name: str, run: Any) -> Runtime:
     """Make the runtime that is the function `run`; RuntimeNotUsable where it is none."""
     if not callable(run):
         raise RuntimeNotUsable(
-            f"runtime {name}: is no function; expected one that takes a question"
+            f"runtime {name}: names no function; expected one that takes a question"
         )
     doc = getattr(run, "__doc__", None)
     return Runtime(
