@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..cases.console import escape
+from ..cases.errors import GrucibleError
 from ..cases.operators.readings import ReadingNames
 from ..cases.process import INTERRUPTED
 from .diagnosis.failing import FailingBlock
@@ -51,7 +52,9 @@ class Report:
     recomputed: int = 0
     """How many answers were evaluated anew, and were as stored."""
     interrupted: bool = False
-    """Whether Ctrl-C ended it: the results are those of the cases that had been compared."""
+    """Whether Ctrl-C or an error ended it: the results are those of the cases that had been compared."""
+    broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
+    """The error that ended it, as of a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)
     """The failing cases that were kept, with what was observed; too large ones are not."""
     growth: Mapping[str, Growth] = field(default_factory=dict, repr=False, compare=False)

@@ -124,10 +124,11 @@ def judge(
 ) -> Report:
     """Judge what `source` answers to the cases of `vectors`; `advance(n)` as cases are judged.
 
-    Where it is `interruptible`, Ctrl-C gives the report on what has been compared, if anything.
+    Where it is `interruptible`, Ctrl-C and a GrucibleError give the report on what has been compared, if
+    anything; the error is its `broken_by`.
     """
     demand.check(vectors)
-    seen, found, interrupted = _Seen(demand), Diagnosis(), False
+    seen, found, interrupted, broken = _Seen(demand), Diagnosis(), False, None
     # what the user set is for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         try:
@@ -138,13 +139,13 @@ def judge(
                 dtypes = {result.dtype for result in seen.results}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select)
             found = _diagnosis(source, seen)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, GrucibleError) as error:
             if not (interruptible and seen.results):
                 raise
-            interrupted = True
+            interrupted, broken = True, error if isinstance(error, GrucibleError) else None
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
-        report = seen.report(vectors, source, found, interrupted)
+        report = replace(seen.report(vectors, source, found, interrupted), broken_by=broken)
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 

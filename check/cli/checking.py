@@ -113,6 +113,8 @@ def check_command(
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
+            if report.broken_by:
+                raise report.broken_by
             if report.interrupted:
                 raise SystemExit(interruption_status())
     finally:  # also after an error: what was judged is reported

@@ -13,7 +13,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -202,12 +210,13 @@ class Vectors:
             if instead := self._excuse(judge, last.result, error):
                 error.add_note(escape(instead))
             raise
-        if not {"judge", "case"} & asked.keys():
+        unrun = isinstance(outputs, Awaitable | Generator | AsyncGenerator)
+        if not unrun and not {"judge", "case"} & asked.keys():
             self.settle(judge, judge(outputs))
-        elif outputs is not None:  # a coroutine or a generator, too, of which no line has run
+        elif outputs is not None:
             raise Unjudged(
                 f"the test returned a {type(outputs).__name__}, which nobody looks at: a test that takes "
-                "judge or case asserts by itself, and returns nothing",
+                "judge or case returns nothing, another one outputs",
                 pytrace=False,
             )
 
@@ -216,6 +225,8 @@ class Vectors:
         __tracebackhide__ = True
         if found.verdict == "unsupported":
             _skip(found.message)
+        if found.verdict == "missing":
+            raise Unjudged(escape(found.sentence), pytrace=False)
         if not found.passed:
             instead = self._excuse(judge, found.result, None)
             lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]

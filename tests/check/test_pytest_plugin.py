@@ -251,13 +251,16 @@ def test_generator(case):
 def test_returns(question, judge):
     return judge({})
 
+@vectors.parametrize
+async def test_async_outputs(question):
+    assert False
 """
 
 
 def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     (project / "test_unjudged.py").write_text(UNJUDGED)
     status, printed = run(project, "-q", "-rA")
-    assert (status, printed.splitlines()[-1].startswith("3 failed")) == (1, True), printed
+    assert (status, printed.splitlines()[-1].startswith("4 failed")) == (1, True), printed
     for kind in ("coroutine", "generator", "Judgment"):
         assert f"the test returned a {kind}, which nobody looks at" in printed
 
@@ -340,6 +343,15 @@ def test_a_crash_where_it_is_isolated_is_one_failure(project: Path) -> None:
     assert "exit status 3" in printed
     assert 'dies.py", line' in printed
     assert "observed/source.py" not in printed
+
+
+def test_no_expectation_excuses_a_case_that_was_not_asked(project: Path) -> None:
+    write_vectors(project / "many.h5", make_block([f"c{number}" for number in range(30)]))
+    (project / "dies.py").write_text("import os\n\ndef run(question):\n    os._exit(3)\n")
+    (project / "any.yaml").write_text("- {cases: '*', reason: any}\n")
+    asked = ("--grucible", "many.h5", "--grucible-runtime", "dies:run", "--grucible-isolated")
+    status, printed = run(project, *asked, "--grucible-expect", "any.yaml", "-n0")
+    assert (status, "10 failed, 20 xfailed" in printed) == (1, True), printed
 
 
 def test_what_fails_in_another_way_than_expected_fails(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import h5py
@@ -78,7 +79,7 @@ def test_run_makes_an_outputs_file_as_described(
 
 
 def test_run_fails_whole_files(some_vectors: Path, tmp_path: Path, command: Command) -> None:
-    """A damaged second file leaves the first file's outputs, whole, and none of its own."""
+    """A damaged second file leaves the first file's outputs and verdicts, whole, and none of its own."""
     raw = bytearray((some_vectors / "deep" / "seq.h5").read_bytes())
     with h5py.File(some_vectors / "deep" / "seq.h5") as file:
         (block,) = file["float32"].values()
@@ -88,3 +89,10 @@ def test_run_fails_whole_files(some_vectors: Path, tmp_path: Path, command: Comm
     assert ended.status == 2
     assert "does not match its content_sha256" in ended.err
     assert [p.name for p in (tmp_path / "out").rglob("*.h5*")] == ["cell.h5"]
+    written = tmp_path / "report.json"
+    ended = command("check", some_vectors, "--runtime", NUMPY, "--report", f"json={written}")
+    assert (ended.status, "interrupted before the others" in ended.out) == (2, True)
+    assert "does not match its content_sha256" in ended.err
+    report = json.loads(written.read_text())
+    judged = {one["id"].split("/")[0] for one in report["cases"]}
+    assert (report["verdict"], judged) == ("incomplete", {"openvino.GRUCell-3"})
