@@ -16,7 +16,7 @@ from ...cases.console import shorten
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
-from ...gen.tolerances.classes import CLASSES
+from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.block import TOGETHER, Block
 from ...vectors.case import REQUIRED, difference
 
@@ -127,10 +127,19 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 
 def check_classes(file: Path, block: Block) -> None:
-    """Raise VectorFileError unless a block of `file` has the tolerances of every class of its dtype."""
+    """Raise VectorFileError unless a block of `file` has every class, and each admits what a finer one does."""
     try:
-        for reading, one in product(block.answers, CLASSES[block.dtype]):
-            Demanded(one.name).admitted(block, reading)
+        for reading, chain in product(block.answers, CHAINS[block.dtype]):
+            least: Arrays = {}
+            for one in chain:
+                limits = Demanded(one.name).admitted(block, reading)
+                for name in least:
+                    if not (limits[name] >= least[name]).all():
+                        raise VectorFileError(
+                            f"/{block.path}: {one.name} arithmetic admits less in {name} than a finer class; "
+                            "generate the file again"
+                        )
+                least = limits
     except VectorFileError as error:
         raise VectorFileError(f"{file}: {error}") from None
 

@@ -10,9 +10,9 @@ import h5py
 import numpy as np
 import pytest
 
-from grucible import Question, Report, load_vectors, verify
+from grucible import Question, Report, judge, load_vectors, verify
 from grucible.cases.errors import VectorFileError
-from grucible.gen.tolerances.classes import CLASSES
+from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.case import REQUIRED
 from grucible.vectors.writer import write_digests
 
@@ -26,6 +26,7 @@ from .made import (
     write_vectors,
 )
 from .numpy_gru import keeps_h0
+from .numpy_gru import run as numpy_gru
 
 DTYPES = sorted(CLASSES)
 HALF = np.full((1, 2, 2), 0.5)
@@ -137,6 +138,26 @@ def test_vectors_without_a_class_are_refused(
     one = next(load_vectors(halves, "*/float32/*")).id
     for more in (("show",), ("trace",), ("show", "--script", "onnx")):
         assert says in command(more[0], halves, one, *more[1:]).said_in_one_line()
+
+
+@pytest.mark.parametrize("tier", ["required", "ambiguous"])
+@pytest.mark.parametrize(("dtype", "finer"), [
+    (dtype, one.name) for dtype, chains in CHAINS.items() for chain in chains for one in chain[:-1]
+])  # fmt: skip
+def test_a_class_that_admits_more_than_a_coarser_one_is_refused(
+    dtype: str, finer: str, tier: str, tmp_path: Path
+) -> None:
+    """Whoever widens the required class alone, and signs the file anew, has everything conform."""
+    lengths = (3, 2) if tier == "required" else (0, 3)
+    key, block = make_block(["a"], operator=SEQUENCE, dtype=dtype, tier=tier, lengths=lengths)
+    answer = block.answers[max(block.answers)]  # a reading's, where there is one
+    answer.tolerances[finer]["Y"][0, 0, 0, 1] = 1e30
+    write_vectors(tmp_path / "wide.h5", (key, block), operator=SEQUENCE)
+    with pytest.raises(VectorFileError, match=f"wide.h5: /{dtype}/.* admits less in Y"):
+        verify(tmp_path / "wide.h5", runtime=numpy_gru)
+    case = next(load_vectors(tmp_path / "wide.h5"))
+    with pytest.raises(VectorFileError, match="admits less in Y"):
+        judge(case, case.answer.outputs)
 
 
 def resigned(path: Path, change: Any) -> Path:
