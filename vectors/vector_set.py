@@ -117,15 +117,13 @@ def load_vectors(
     """Yield the cases of a vector file or a directory of them; without a path, of the core vectors.
 
     `select` has globs of case ids, or is one. Raises VectorFileError for anything that is not a vector file
-    of this format version, and where two files hold the same case, and GrucibleError where nothing is
-    selected.
+    of this format version, or not what its digests say, and where two files hold the same case, and
+    GrucibleError where nothing is selected.
     """
     chosen, nothing = texts("select", select), True
-    for file, blocks in open_set(None if path is None else Path(path), chosen).wanted:
-        for stored in map(file.block, blocks):
-            for _, block in stored.selected(chosen):
-                nothing = False
-                yield from block.cases()
+    for part in open_set(None if path is None else Path(path), chosen).slices():
+        nothing = False
+        yield from part.block.cases()
     if nothing:
         raise nothing_selected(chosen)
 

@@ -127,7 +127,7 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 
 def check_classes(file: Path, block: Block) -> None:
-    """Raise VectorFileError unless a block of `file` has every class, and each admits what a finer one does."""
+    """Raise VectorFileError unless a block has every class, and each admits what a finer one does."""
     try:
         for reading, chain in product(block.answers, CHAINS[block.dtype]):
             least: Arrays = {}

@@ -29,6 +29,7 @@ from .handmade import (
     READING,
     REQUIRED,
     HandmadeBlock,
+    sign,
 )
 
 SEQUENCE = "openvino.GRUSequence-5"
@@ -81,6 +82,7 @@ def test_texts_of_variable_length_are_read(handmade: Path) -> None:
 def test_a_tolerance_may_be_zero_or_infinite(value: float, handmade: Path) -> None:
     """Zero where the answer is padding, infinite where nothing can be said."""
     element(f"{REQUIRED.path}/tolerance/float32/Ho", 0, value)(handmade)
+    sign(handmade)
     case = by_id(handmade)[REQUIRED.ids()[0]]
     assert case.answer.tolerances["float32"]["Ho"].flat[0] == value
 
