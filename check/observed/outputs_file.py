@@ -210,9 +210,13 @@ def _check_lost(path: Path, asked: set[str]) -> None:
     """Raise VectorFileError where outputs of other cases would be lost."""
     lost: set[str] = set()
     if path.is_file() and path.stat().st_size:
-        with contextlib.suppress(VectorFileError):  # what cannot be read is no loss
+        try:
             groups = _stored_blocks(open_file(path, OUTPUTS)).values()
             lost = {one for group in groups for one in group.dataset("id").texts()} - asked
+        except VectorFileError as error:
+            raise VectorFileError(
+                f"{error}; name another place for the outputs, or add --force"
+            ) from None
     if lost:
         cases = "a case" if len(lost) == 1 else f"{len(lost)} cases"
         raise VectorFileError(

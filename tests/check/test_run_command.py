@@ -59,6 +59,24 @@ def test_outputs_of_cases_that_are_not_asked_again_are_not_lost(
     assert command("check", some_vectors, "--outputs", out).status == 0
 
 
+@pytest.mark.parametrize("damage", ["truncated", "later"])
+def test_outputs_that_cannot_be_read_are_not_lost(
+    damage: str, some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "out.h5"
+    run = ("run", some_vectors / "cell.h5", "--runtime", NUMPY, "-o", out)
+    assert command(*run).status == 0
+    if damage == "later":
+        with h5py.File(out, "r+") as file:
+            file.attrs["format_version"] = 3
+    else:
+        out.write_bytes(out.read_bytes()[:-100])
+    before = out.read_bytes()
+    assert "name another place for the outputs, or add --force" in command(*run).said_in_one_line()
+    assert out.read_bytes() == before
+    assert command(*run, "--force").status == 0
+
+
 def test_run_makes_an_outputs_file_as_described(
     some_vectors: Path, tmp_path: Path, command: Command
 ) -> None:
