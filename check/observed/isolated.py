@@ -53,8 +53,8 @@ class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
     A question may take `timeout` seconds, the address space of the process `memory` bytes, loading `loading`
-    seconds. Where it `gives_up`, a runtime that only dies or hangs is asked no more. One thread asks; any may
-    `stop`.
+    seconds. Where it `gives_up`, a runtime that only dies or hangs is asked no more. Each process must say of
+    itself what the first one did; that is `like` where it is given. One thread asks; any may `stop`.
     """
 
     def __init__(
@@ -65,9 +65,10 @@ class IsolatedRuntime:
         loading: float = START_SECONDS,
         *,
         gives_up: bool = True,
+        like: Hello | None = None,
     ) -> None:
         self._spec, self._timeout, self._memory, self._gives_up = name, timeout, memory, gives_up
-        self._loading, self._command = loading, command_of(name)
+        self._loading, self._command, self._like = loading, command_of(name), like
         self.hello = Hello()
         """What the process says of itself, once it is ready."""
         self._gone: Reply | None = None
@@ -117,13 +118,16 @@ class IsolatedRuntime:
         except (ClosedError, ProtocolError) as error:
             given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
             why = f"{error} while loading{given}"
+        else:
+            if self._like not in (None, self.hello) and not self.hello.unusable:
+                why = "another process of it says other things of itself: is it another build?"
         if why or self.hello.unusable:
             self._drop()
             kind = RuntimeNotUsable if self.hello.installed else RuntimeNotInstalled
             raise kind(f"runtime {self._spec}: {why}" if why else self.hello.unusable)
         took = time.monotonic() - self._began
         self._loading = min(START_SECONDS, max(RESTART_SECONDS, self._timeout, 2 * took))
-        self._ready = True
+        self._ready, self._like = True, self.hello
         return child
 
     def answer(self, question: Question) -> Reply:

@@ -15,7 +15,7 @@ from queue import LifoQueue
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
-from ..protocol.header import Reply
+from ..protocol.header import Hello, Reply
 from .isolated import IsolatedRuntime
 
 RUN = 32
@@ -32,8 +32,8 @@ class RuntimePool:
     Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and one
     for any other. A question may take `timeout` seconds, and the address space of a process `memory` bytes.
     Where it `gives_up`, a process that only dies or hangs is asked no more. The first child starts at once,
-    others when there is work for them; one that does not start is done without. Raises RuntimeNotUsable, when
-    it is first asked anything, where the runtime does not load.
+    others when there is work for them; one that does not start, or is another build, is done without. Raises
+    RuntimeNotUsable, when it is first asked anything, where the runtime does not load.
     """
 
     def __init__(
@@ -51,11 +51,11 @@ class RuntimePool:
         self._children: list[IsolatedRuntime] = []
         self._another()
 
-    def _another(self) -> IsolatedRuntime:
+    def _another(self, like: Hello | None = None) -> IsolatedRuntime:
         with self._changing:
             if self._closing:
                 raise CancelledError
-            child = self._new()
+            child = self._new(like=like)
             self._children.append(child)
             return child
 
@@ -108,7 +108,7 @@ class RuntimePool:
         child = self._free.get()
         while child is None:
             try:
-                child = self._another()
+                child = self._another(self._first.hello)
                 child.ready()
             except RuntimeNotUsable:
                 child = self._free.get()

@@ -64,6 +64,30 @@ def test_a_process_that_does_not_start_is_done_without(
     assert ended.out.startswith("conforms: 240 of 240 cases passed\n")
 
 
+OTHER = """
+lock = Path(__file__).with_suffix(".lock")
+run.version, again = "1", lock.exists()
+if again:
+    run.version = "2"
+lock.touch()
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_process_of_another_build_answers_nothing(
+    jobs: int, vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """One that starts beside the first is done without; where the first has died, none comes back."""
+    dies = "    if question.id.endswith('first-00-bad-float32'):\n        os._exit(3)\n"
+    wrong = "    if again:\n        return None\n"
+    body = f"{dies if jobs == 1 else wrong}    return answer(question)\n"
+    head = f"import os\nfrom pathlib import Path\n{IMPORT_ANSWER}\n"
+    (tmp_path / "other.py").write_text(f"{head}def run(question):\n{body}{OTHER}")
+    runtime = ("--runtime", f"{tmp_path / 'other.py'}:run", "--jobs", str(jobs), "--json")
+    found = command("check", vectors, *runtime, "--select", "*-float32").report["summary"]
+    assert (found["passed"], found["errors"]) == ((80, 0) if jobs == 2 else (0, 80))
+
+
 def test_few_questions_are_taken_ahead(vectors: Path) -> None:
     taken = 0
 
