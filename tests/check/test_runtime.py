@@ -41,8 +41,8 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 UNUSABLE = {
     "nonsense": r"runtime 'nonsense' is unknown; expected one of iree, mnn, mnn-kernel, onnx-reference, onnxr",
-    "./rt_good.py:walk": r"rt_good\.py:walk: is no function; expected one that takes a question",
-    "rt_constant:run": r"rt_constant:run: is no function",
+    "./rt_good.py:walk": r"rt_good\.py:walk: names no function; expected one that takes a question",
+    "rt_constant:run": r"rt_constant:run: names no function",
     "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'",
     "./rt_gone.py:run": r"does not import: FileNotFoundError: .*rt_gone\.py",
     "./rt_imports_nothing.py:run": r"does not import: ModuleNotFoundError: No module named 'a_module",
