@@ -11,12 +11,14 @@ from typing import Any
 import click
 
 from ...cases.console import format_command, put, say
-from ...cases.files import FORCE, check_replaceable, write_whole
+from ...cases.errors import GrucibleError
+from ...cases.files import FORCE, check_replaceable, is_forced, write_whole
 from ...cases.process import interruption_status
 from ...cases.question import Question
 from ...cases.selection import literal
 from ...gen.posed import Posed, write_answered
 from ...vectors.hdf5 import VECTORS
+from ...vectors.reader import open_vectors
 from ...vectors.vector_set import open_set
 from ...vectors.writer import prepare_place
 from ..judging.criterion import chosen_criteria
@@ -27,7 +29,7 @@ from ..reports.text import wrap
 from ..reports.trace import MARK, against_lines, head_lines, step_lines, trace_json, trace_npz
 from ..scripts.script import observed_lines, refuse_large
 from ..scripts.script import script as script_of
-from ..shrink import Shrunk, shrink
+from ..shrink import SHRUNK, Shrunk, shrink
 from ..trace import StepRange, Traced, trace, traced_against
 from . import options
 
@@ -160,6 +162,15 @@ def shrink_command(
     vectors, wanted = options.vectors_and_case(words)
     block, _ = find_case(vectors, wanted)
     prepare_place(out, VECTORS)
+    if (
+        out.is_file()
+        and out.stat().st_size
+        and not is_forced()
+        and open_vectors(out).theme != SHRUNK
+    ):
+        raise GrucibleError(
+            f"{out}: holds vectors that were not shrunk; name another place, or --force"
+        )
     endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
     with contextlib.closing(endless) as source:
         found = shrink(block, source, demanded, seconds, _draw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -202,6 +203,19 @@ def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Comma
     assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
     again = command("shrink", file, "*", "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", file)
     assert "does not fail: there is nothing to shrink" in again.said_in_one_line()
+
+
+def test_vectors_of_other_cases_are_not_replaced(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    file = Path(shutil.copy(some_vectors / "cell.h5", tmp_path))
+    before = file.read_bytes()
+    words = ["shrink", some_vectors, "*/b-bad", "--runtime", f"{HERE / 'misbehaving.py'}:nan",
+             "--seconds", "0.1", "-o", file]  # fmt: skip
+    assert "holds vectors that were not shrunk" in command(*words).said_in_one_line()
+    assert file.read_bytes() == before
+    for more in (["--force"], []):
+        assert command(*words, *more).status == 0
 
 
 def test_what_is_found_before_ctrl_c_is_written(
