@@ -136,7 +136,7 @@ def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
                 beginning = file.read(_BEGINNING)
             if beginning and not re.match(mark, beginning):
                 raise GrucibleError(
-                    f"{path}: is there already, and not written by grucible; name another place, or --force"
+                    f"{path}: is there already, and holds something else; name another place, or --force"
                 )
     if not os.access(path.resolve().parent, os.W_OK):
         raise GrucibleError(f"{path}: cannot be written (the directory is read-only)")

@@ -69,7 +69,7 @@ def test_bad_suites_in_one_line(tmp_path: Path, command: Command) -> None:
         ([f"{core}:x:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL"),
         ([f"{core}:-1:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL, finite numbers"),
         ([f"{core}:nan:1"], "expected FILE.h5, or FILE.h5:RTOL:ATOL, finite numbers"),
-        ([core, "-o", tmp_path / "mine.md"], "not written by grucible"),
+        ([core, "-o", tmp_path / "mine.md"], "holds something else"),
     ):
         assert says in command("audit", *arguments).said_in_one_line()
     assert (tmp_path / "mine.md").read_text() == "mine\n"

@@ -56,7 +56,7 @@ def test_vectors_and_outputs_do_not_replace_each_other(
     outputs = tmp_path / "foo.outputs.h5"
     before = outputs.read_bytes()
     said = command(*first, outputs).said_in_one_line()
-    assert "not written by grucible; name another place, or --force" in said
+    assert "holds something else; name another place, or --force" in said
     shutil.copy(tmp_path / "foo.h5", tmp_path / "bar.outputs.h5")
     said = command(*first, tmp_path / "bar.h5").said_in_one_line()
     assert "bar.outputs.h5: is there already" in said
@@ -91,7 +91,7 @@ def test_an_answer_replaces_answers_alone(tmp_path: Path, command: Command) -> N
     before = good.read_bytes()
     for name in ("thesis.txt", "thesis.docx", "good.npz"):
         said = command("answer", good, *ASKED, "-o", tmp_path / name).said_in_one_line()
-        assert "is there already, and not written by grucible" in said
+        assert "is there already, and holds something else" in said
     assert good.read_bytes() == before
     assert (tmp_path / "thesis.txt").read_text() == "my thesis"
     for _ in range(2):
