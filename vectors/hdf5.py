@@ -109,20 +109,32 @@ class Folder:
         return found
 
 
-def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
-    """Read a file of `kind` (VECTORS or OUTPUTS), or its attributes; VectorFileError if it is none."""
+def is_later(path: Path) -> bool:
+    """Say whether a file of a later format version stands at a place."""
+    try:
+        version = Folder(_parse(path, "", whole=False), "").attribute("format_version")
+    except VectorFileError:
+        return False
+    return isinstance(version, int) and version > FORMAT_VERSION
+
+
+def _parse(path: Path, kind: str, *, whole: bool) -> Tree:
+    """Read a file, or its attributes; VectorFileError if it cannot be read."""
     if not path.is_file():
         raise VectorFileError(f"{path}: no such file; expected {kind} (HDF5)")
     try:
-        if path.is_relative_to(CORE):
-            tree = read_file(str(path), whole)
-        else:
-            tree = parse_apart(read_file, str(path.absolute()), whole)
+        if path.resolve().is_relative_to(CORE.resolve()):
+            return read_file(str(path), whole)
+        return parse_apart(read_file, str(path.absolute()), whole)
     except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
         raise VectorFileError(f"{path}: is damaged ({error})") from None
     except GrucibleError as error:
         raise VectorFileError(f"{path}: {error}; expected {kind}") from None
-    root = Folder(tree, f"{path}: ")
+
+
+def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
+    """Read a file of `kind` (VECTORS or OUTPUTS), or its attributes; VectorFileError if it is none."""
+    root = Folder(_parse(path, kind, whole=whole), f"{path}: ")
     version = root.attribute("format_version")
     if (found := root.attribute("format")) != kind:
         raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")

@@ -15,10 +15,11 @@ import h5py
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES, Array
-from ..cases.files import check_replaceable, write_whole, writing_to
+from ..cases.errors import GrucibleError
+from ..cases.files import check_replaceable, is_forced, write_whole, writing_to
 from .block import Block, BlockKey, arrays_by_path, canonical_json
 from .digest import DIGESTS, file_digest
-from .hdf5 import FORMAT_VERSION, OUTPUTS, VECTORS, Folder, tree_of
+from .hdf5 import FORMAT_VERSION, OUTPUTS, VECTORS, Folder, is_later, tree_of
 
 _HDF5 = rb"\x89HDF\r\n\x1a\n"
 MARKS = {
@@ -56,6 +57,10 @@ def prepare_place(path: Path, kind: str, *, force: bool = False) -> None:
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     check_replaceable(path, MARKS[kind], force=force)
+    if not (force or is_forced()) and is_later(path):
+        raise GrucibleError(
+            f"{path}: is there already, from a later grucible; name another place, or --force"
+        )
 
 
 def write_text_attribute(node: Any, name: str, text: str) -> None:

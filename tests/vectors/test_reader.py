@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from grucible import Case, load_vectors
 from grucible.cases.errors import VectorFileError
 from grucible.cases.operators.readings import STORED
 from grucible.vectors import block as block_module
+from grucible.vectors import hdf5
 from grucible.vectors.block import arrays_by_path
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.vector_set import open_set
@@ -140,6 +142,21 @@ def test_a_directory_gives_relative_paths(handmade: Path, tmp_path: Path) -> Non
     (tmp_path / "a" / ".inner.h5.1.tmp").write_bytes(b"half")
     for path, relative in ((tmp_path, "a/b/inner.h5"), (inner, "inner.h5")):
         assert [(one.path, one.relative) for one in open_set(path).files] == [(inner, relative)]
+
+
+def test_the_core_vectors_are_those_that_a_path_leads_to(
+    handmade: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All others are a stranger's, however their path is spelled."""
+    apart: list[str] = []
+    monkeypatch.setattr(
+        hdf5, "parse_apart", lambda parse, *asked: apart.append(asked[0]) or parse(*asked)
+    )
+    (tmp_path / "link").symlink_to(CORE)
+    open_vectors(tmp_path / "link/openvino/gru_cell/core.h5")
+    spelled = CORE / os.path.relpath(handmade, CORE)
+    open_vectors(spelled)
+    assert apart == [str(spelled)]
 
 
 def test_blocks_in_slices(handmade: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from grucible import load_vectors
 from grucible.cases.errors import GrucibleError
 from grucible.gen.posed import block_key
 from grucible.vectors.block import arrays_by_path
-from grucible.vectors.hdf5 import OUTPUTS, VECTORS
+from grucible.vectors.hdf5 import FORMAT_VERSION, OUTPUTS, VECTORS
 from grucible.vectors.reader import open_vectors
 from grucible.vectors.writer import new_file, new_vector_file
 
@@ -80,6 +80,23 @@ def test_what_fails_leaves_what_was_there(error: type[BaseException], tmp_path: 
     assert [p for p in tmp_path.rglob("*") if not p.is_dir()] == [path]
 
 
+@pytest.mark.parametrize("kind", [VECTORS, OUTPUTS])
+def test_a_file_of_a_later_format_version_is_replaced_by_force_alone(
+    kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "later.h5"
+    with new_file(path, kind) as file:
+        file.attrs["format_version"] = FORMAT_VERSION + 1
+    before = path.read_bytes()
+    with pytest.raises(GrucibleError, match="from a later grucible"), new_file(path, kind):
+        pass
+    assert path.read_bytes() == before
+    with new_file(path, kind, force=True):
+        pass
+    with new_file(path, kind):
+        pass
+
+
 def test_what_grucible_did_not_write_is_replaced_by_force_alone(tmp_path: Path) -> None:
     path, weights = tmp_path / "kept.h5", tmp_path / "weights.h5"
     with h5py.File(weights, "w") as file:
@@ -87,7 +104,7 @@ def test_what_grucible_did_not_write_is_replaced_by_force_alone(tmp_path: Path) 
     for was_there in (b"what was there", weights.read_bytes()):
         path.write_bytes(was_there)
         for kind in (VECTORS, OUTPUTS):
-            with pytest.raises(GrucibleError, match="not written by"), new_file(path, kind):
+            with pytest.raises(GrucibleError, match="something else"), new_file(path, kind):
                 pass
         assert path.read_bytes() == was_there
         with new_file(path, VECTORS, force=True):
