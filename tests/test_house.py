@@ -19,10 +19,10 @@ ROOMS = ("cases", "vectors", "gen", "check")
 LINES = {
     "top": 200,
     "cases": 4_720,
-    "vectors": 2_400,
+    "vectors": 2_430,
     "gen": 3_780,
     "gen/variants": 3_200,
-    "check": 10_900,
+    "check": 10_920,
     "check/diagnosis": 4_200,
     "tests": 21_350,
 }
