@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_200,
     "check": 10_920,
     "check/diagnosis": 4_200,
-    "tests": 21_350,
+    "tests": 21_800,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_000, 185, 20_000
