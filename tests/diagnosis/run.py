@@ -1,7 +1,8 @@
 """Measure what the diagnosis says of wrong GRUs: python tests/diagnosis/run.py [NAME ...].
 
 Each wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
-says is marked. `results.json` has the findings of the last run; a mark that is worse than there ends the command with 1.
+says is marked. `results.json` has the findings of the last run, `second.json` those on the second list; a mark
+that is worse than there ends the command with 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,12 +25,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
+from diagnosis.kernel import Kernel  # noqa: E402
 from diagnosis.kernels import HELDOUT, LAST, LISTED, UNLISTED  # noqa: E402
+from diagnosis.second import SECOND  # noqa: E402
 from diagnosis.wrong import WrongGru, read_table  # noqa: E402
 
 from grucible import Report, verify  # noqa: E402
 
-KEPT = HERE / "results.json"
 GROUPS = {
     "in the catalogue": LISTED,
     "by somebody who had not seen the catalogue": UNLISTED,
@@ -36,7 +39,53 @@ GROUPS = {
     "by a third, judged last": LAST,
 }
 """The wrong kernels, by who thought of them."""
-WRONG = read_table(GROUPS)
+
+
+@dataclass(frozen=True)
+class WrongList:
+    """A list of wrong GRUs: the kernels by who thought of them, what is expected, and the file of the last run."""
+
+    groups: Mapping[str, Mapping[str, type[Kernel]]]
+    expected: str
+    results: str
+
+    @cached_property
+    def wrong(self) -> dict[str, WrongGru]:
+        """The wrong GRUs by name."""
+        return read_table(self.groups, self.expected)
+
+    def kept(self) -> dict[str, Findings]:
+        """Read the findings of the last run, by name."""
+        value = json.loads((HERE / self.results).read_text(encoding="utf-8"))
+        return {name: Findings.from_json(findings) for name, findings in value.items()}
+
+    def keep(self, findings: Mapping[str, Findings]) -> None:
+        """Write findings, a line for each wrong GRU."""
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(asdict(findings[name]))}"
+            for name in self.wrong
+            if name in findings
+        ]
+        (HERE / self.results).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+    def totals(self, findings: Mapping[str, Findings]) -> Iterator[str]:
+        """Count the marks by group of wrong GRUs, in a Markdown table."""
+        yield "| | wrong GRUs | " + " | ".join(MARKS) + " |"
+        yield "| --- |" + " ---: |" * (1 + len(MARKS))
+        for title in (*self.groups, "all"):
+            given = [
+                mark(findings[one.name], one)
+                for one in self.wrong.values()
+                if one.name in findings and title in (one.group, "all")
+            ]
+            counts = Counter(given)
+            yield f"| {title} | {len(given)} | " + " | ".join(str(counts[m]) for m in MARKS) + " |"
+
+
+LISTS = {
+    "first": WrongList(GROUPS, "expected.yaml", "results.json"),
+    "second": WrongList({"by a fourth, who had not seen it": SECOND}, "second.yaml", "second.json"),
+}
 
 Mark = Literal["right", "in part", "silent", "wrong"]
 MARKS: tuple[Mark, ...] = ("right", "in part", "silent", "wrong")
@@ -122,63 +171,46 @@ def _in(pattern: str, texts: Sequence[str]) -> bool:
     return any(re.search(pattern, text, re.IGNORECASE) for text in texts)
 
 
-def kept() -> dict[str, Findings]:
-    """Read the findings of the last run, by name."""
-    value = json.loads(KEPT.read_text(encoding="utf-8"))
-    return {name: Findings.from_json(findings) for name, findings in value.items()}
-
-
-def keep(findings: Mapping[str, Findings]) -> None:
-    """Write findings, a line for each wrong GRU."""
-    lines = [
-        f"{json.dumps(name)}: {json.dumps(asdict(findings[name]))}"
-        for name in WRONG
-        if name in findings
-    ]
-    KEPT.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-def totals(findings: Mapping[str, Findings]) -> Iterator[str]:
-    """Count the marks by group of wrong GRUs, in a Markdown table."""
-    yield "| | wrong GRUs | " + " | ".join(MARKS) + " |"
-    yield "| --- |" + " ---: |" * (1 + len(MARKS))
-    for title in (*GROUPS, "all"):
-        wrongs = [
-            one for one in WRONG.values() if one.name in findings and title in (one.group, "all")
-        ]
-        counts = Counter(mark(findings[one.name], one) for one in wrongs)
-        yield f"| {title} | {len(wrongs)} | " + " | ".join(str(counts[one]) for one in MARKS) + " |"
-
-
-def _judged(name: str) -> tuple[str, Findings]:
-    return name, findings_of(report_of(WRONG[name]))
+def _judged(asked: tuple[str, str]) -> tuple[str, Findings, float]:
+    """Judge a wrong GRU of a list, by their names; a process cannot hand the other a kernel."""
+    of, name = asked
+    start = time.process_time()
+    findings = findings_of(report_of(LISTS[of].wrong[name]))
+    return name, findings, time.process_time() - start
 
 
 def main() -> None:
     """Judge wrong GRUs, print their marks and totals, and say which marks changed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="wrong GRUs; default: all")
+    parser.add_argument("--list", choices=LISTS, default="first", help="default: %(default)s")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count(), help="processes; default: %(default)s"
     )
-    parser.add_argument("--keep", action="store_true", help=f"write the findings to {KEPT.name}")
+    parser.add_argument("--keep", action="store_true", help="write the findings to the list's file")
     asked = parser.parse_args()
-    if unknown := sorted(set(asked.names) - set(WRONG)):
-        parser.error(f"no wrong GRU is called {', '.join(unknown)}")
-    start, before, now, worse = time.monotonic(), kept(), dict[str, Findings](), 0
+    table = LISTS[asked.list]
+    if unknown := sorted(set(asked.names) - set(table.wrong)):
+        parser.error(f"no wrong GRU of the {asked.list} list is called {', '.join(unknown)}")
+    start, before, now, worse, spent = time.monotonic(), table.kept(), dict[str, Findings](), 0, 0.0
     with multiprocessing.Pool(asked.jobs) as pool:
-        for name, findings in pool.imap_unordered(_judged, asked.names or WRONG):
+        wanted = [(asked.list, name) for name in asked.names or table.wrong]
+        for name, findings, seconds in pool.imap_unordered(_judged, wanted):
             now[name] = findings
-            given = mark(findings, WRONG[name])
-            was = mark(before[name], WRONG[name]) if name in before else given
+            given = mark(findings, table.wrong[name])
+            was = mark(before[name], table.wrong[name]) if name in before else given
             changed = f"  was {was}" if was != given else ""
             worse += MARKS.index(given) > MARKS.index(was)
+            spent += seconds
             print(f"{given:8}{name}{changed}", flush=True)
     minutes = (time.monotonic() - start) / 60
-    print(*totals(now), "", sep="\n")
-    print(f"{minutes:.1f} minutes of {asked.jobs} processes; {worse} marks are worse than before")
+    print(*table.totals(now), "", sep="\n")
+    print(
+        f"{minutes:.1f} minutes of {asked.jobs} processes, {spent:.0f} s of CPU time; "
+        f"{worse} marks are worse than before"
+    )
     if asked.keep:
-        keep(before | now)
+        table.keep(before | now)
     sys.exit(1 if worse else 0)
 
 

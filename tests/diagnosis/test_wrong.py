@@ -10,25 +10,16 @@ from itertools import islice
 import numpy as np
 import pytest
 from diagnosis.kernel import Array, Kernel, right
-from diagnosis.run import (
-    GROUPS,
-    MARKS,
-    WRONG,
-    Findings,
-    Mark,
-    Sentence,
-    findings_of,
-    kept,
-    mark,
-    report_of,
-    totals,
-)
+from diagnosis.run import LISTS, MARKS, Findings, Mark, Sentence, findings_of, mark, report_of
 from diagnosis.wrong import CELL, ONNX, SEQUENCE, WrongGru
 
 from grucible import Case, load_vectors, verify
 from grucible.cases.operators import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.known import UNLISTED
+
+FIRST, SECOND = LISTS["first"], LISTS["second"]
+ALL = FIRST.wrong | SECOND.wrong
 
 
 @cache
@@ -55,14 +46,14 @@ def test_the_right_kernel_conforms(operator: str) -> None:
     assert set(report.counts) <= {"passed", "unsupported"}
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("wrong", ALL.values(), ids=ALL)
 def test_a_wrong_gru_fails(wrong: WrongGru) -> None:
     kernel, cases = wrong.kernel(), float32_cases(wrong.operator)
     failed = (case for case in cases if not passes(case, kernel(case.question)))
     assert len([*islice(failed, 3)]) == 3
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("wrong", ALL.values(), ids=ALL)
 def test_expressions_tell_sentences_apart(wrong: WrongGru) -> None:
     """Few of the sentences without a number match, and for a mistake of the catalogue one does."""
     words = OPERATORS[wrong.operator]
@@ -77,22 +68,37 @@ def test_expressions_tell_sentences_apart(wrong: WrongGru) -> None:
         assert not re.search(pattern, ""), f"{pattern!r} matches everything"
 
 
-def test_what_was_kept_is_of_all_wrong_grus_and_nothing_of_it_is_wrong() -> None:
-    findings = kept()
-    assert list(findings) == list(WRONG)
-    assert len(WRONG) >= 179
-    marks = [mark(findings[name], WRONG[name]) for name in WRONG]
-    assert marks.count("right") >= 159
-    assert "wrong" not in marks
-    assert len([*totals(findings)]) == len(GROUPS) + 3
+def test_no_wrong_gru_is_in_both_lists() -> None:
+    assert len(ALL) == len(FIRST.wrong) + len(SECOND.wrong)
 
 
-@pytest.mark.parametrize("name", list(WRONG)[::30])
+@pytest.mark.parametrize(
+    ("name", "size", "right", "wrong"), [("first", 179, 159, 0), ("second", 60, 46, 1)]
+)
+def test_what_was_kept_is_of_a_whole_list_and_next_to_nothing_of_it_is_wrong(
+    name: str, size: int, right: int, wrong: int
+) -> None:
+    table = LISTS[name]
+    findings = table.kept()
+    assert list(findings) == list(table.wrong)
+    assert len(table.wrong) >= size
+    marks = [mark(findings[name], one) for name, one in table.wrong.items()]
+    assert marks.count("right") >= right
+    assert marks.count("wrong") <= wrong
+    assert len([*table.totals(findings)]) == len(table.groups) + 3
+
+
+@pytest.mark.parametrize("name", list(FIRST.wrong)[::30])
 def test_some_marks_are_not_worse_than_those_kept(name: str) -> None:
-    now, before = (
-        mark(one, WRONG[name]) for one in (findings_of(report_of(WRONG[name])), kept()[name])
-    )
+    wrong = FIRST.wrong[name]
+    now, before = (mark(one, wrong) for one in (findings_of(report_of(wrong)), FIRST.kept()[name]))
     assert MARKS.index(now) <= MARKS.index(before)
+
+
+@pytest.mark.parametrize("name", list(SECOND.wrong)[5::11])
+def test_nothing_certain_is_wrong_of_some_of_the_second_list(name: str) -> None:
+    wrong = SECOND.wrong[name]
+    assert mark(findings_of(report_of(wrong)), wrong) != "wrong"
 
 
 def of(*named: str, place: str = "", also: str = "") -> WrongGru:
