@@ -10,7 +10,7 @@ from ...cases.console import format_command
 from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from ..judging.case_result import CaseResult
-from ..judging.expectations import Use, find_globs
+from ..judging.expectations import Use, find_globs, is_misreading
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
 from .text import fit, group, list_some, mask, plural, width, wrap
@@ -80,8 +80,9 @@ def _placed(text: str, finding: Finding) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """Return a finding in words, with where it is so, and whether it is certain."""
-    return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}"
+    """Return a finding in words, and its names as an expectation's `diagnosis` takes them."""
+    names = f" [{', '.join(finding.names)}]" * all(map(is_misreading, finding.names))
+    return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}{names}"
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:

@@ -13,6 +13,7 @@ from grucible.check.expecting import load_expectations
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.expectations import UNEXPLAINED
 from grucible.check.listing import find_shared_part, group_failures
+from grucible.check.reports.findings import sentence
 from grucible.gen.variants.curves import KNOTS, with_curve
 
 from .conftest import HERE, Command
@@ -99,6 +100,7 @@ def test_what_an_expectation_cannot_name_is_unexplained() -> None:
     found = {tuple(ids): expected for expected, ids in groups}
     assert list(found) == [("d",), ("a",), ("b", "c"), ("e",)]
     assert (found["a",].reason, found["a",].diagnosis) == (said, (UNEXPLAINED,))
+    assert sentence(finding) == said  # without the name
     assert found["b", "c"].observed == ("tf32", "bfloat16-gemm")
     assert found["d",].diagnosis == found["e",].diagnosis == (UNEXPLAINED,)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+import yaml
 from diagnosis.blocks import (
     changed,
     core_blocks,
@@ -21,6 +22,8 @@ from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Question, verify
 from grucible.cases.operators import OPERATORS
+from grucible.check.judging.expectations import Expectation
+from grucible.check.reports.findings import sentence
 from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.vectors.block import Block
@@ -67,6 +70,9 @@ def test_what_is_wrong_everywhere_is_named(operator: str, named: set[str]) -> No
     found = report.diagnosis
     assert (found.failed >= 3, found.unexplained) == (True, 0)
     assert named in [set(one) for one in names(report)]
+    for one in found.findings:  # in brackets, as a list of expectations takes them
+        listed = yaml.safe_load("[" + sentence(one).rpartition(" [")[2])
+        assert Expectation("*", "known", diagnosis=listed).diagnosis == one.names
     whole = [one for one in found.findings if one.explains == found.failed]
     assert [one.certain for one in whole] == [True] or len(named) > 1
 
