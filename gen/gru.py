@@ -105,8 +105,9 @@ class Step(NamedTuple):
 
 Alter = Callable[[str, Array], Array]
 """What a misreading makes of a quantity of a step, by its name. That is one in Step; or `h`, the state before
-it as the blend takes it; `x_h` and `p_h`, the input's and the recurrent part of a_h; `s_z`, `s_r` and `s_h`,
-the sums of products before a bias is added. See gen.variants."""
+it as the blend takes it; `x_z`, `x_r`, `x_h` and `p_z`, `p_r`, `p_h`, the input's and the recurrent parts of
+pre-activations; `s_z`, `s_r`, `s_h`, the sums of products before a bias is added; `p_u`, u without its bias.
+See gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """A function that takes a step of a direction and returns the state after it.
@@ -125,8 +126,9 @@ def step(
 ) -> Step:
     """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
     kept = alter("h", h)
-    s_z = alter("s_z", wx["z"] + arithmetic.product(h, d.recurrent["z"]))
-    s_r = alter("s_r", wx["r"] + arithmetic.product(h, d.recurrent["r"]))
+    x_z, x_r = alter("x_z", wx["z"]), alter("x_r", wx["r"])
+    s_z = alter("s_z", x_z + alter("p_z", arithmetic.product(h, d.recurrent["z"])))
+    s_r = alter("s_r", x_r + alter("p_r", arithmetic.product(h, d.recurrent["r"])))
     a_z = alter("a_z", _plus(s_z, d.bias["z"]))
     a_r = alter("a_r", _plus(s_r, d.bias["r"]))
     f, g = semantics.f[d.index], semantics.g[d.index]
@@ -134,7 +136,8 @@ def step(
     r = alter("r", arithmetic.activation(f, a_r, semantics.clip))
     x_h = alter("x_h", wx["h"])
     if semantics.reset_after:
-        u = alter("u", _plus(arithmetic.product(h, d.recurrent["h"]), d.bias_h_recurrent))
+        p_u = alter("p_u", arithmetic.product(h, d.recurrent["h"]))
+        u = alter("u", _plus(p_u, d.bias_h_recurrent))
         a_h = _plus(alter("s_h", x_h + alter("p_h", r * u)), d.bias_h_input)
     else:
         u = alter("u", h)

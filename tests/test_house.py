@@ -21,10 +21,10 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 3_200,
+    "gen/variants": 3_340,
     "check": 10_920,
-    "check/diagnosis": 4_200,
-    "tests": 21_800,
+    "check/diagnosis": 4_310,
+    "tests": 21_920,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_000, 185, 20_000

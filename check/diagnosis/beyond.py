@@ -3,20 +3,24 @@
 Every variant that a step tells, of the catalogue and beyond it, and every family with a number, is held
 against the states that are wrong by themselves. What gives all of them is a candidate; where it differs
 from the right step but what was observed does not, the place is looked for that tells the two apart. What
-gives many of them may be one of two mistakes: the same is done once more on top of it.
+gives many of them may be one of two mistakes: the same is done once more on top of it. Where nothing does,
+the terms are solved for that the step has too much or too little of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
+from .finding import names_of
 from .fitting import fitted
 from .places import where
+from .solving import solved
 from .steps import Steps, steps_of
 from .trying import explains, listed
 from .units import in_some_units
@@ -71,12 +75,17 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     alone = {one.name: (1.0, one) for one, *_ in found.values() if not one.arithmetic}
     most = sorted((partly | alone).values(), key=lambda entry: -entry[0])[:BASES]
     for one in _few(left):
-        for _, base in (entry for entry in most if one.has_all([entry[1]])):
-            besides = replace(one, base=(base,))
+        mine = [replace(one, base=(base,)) for _, base in most if one.has_all([base])]
+        for besides in mine:
             whole, _ = _told(besides, (*listed(besides), *fitted(besides)))
-            found |= {(base.name, variant.name): (base, variant) for variant in whole}
+            found |= {
+                names_of((*besides.base, variant)): (*besides.base, variant) for variant in whole
+            }
             if whole:
                 break
+        else:
+            sums = ((each.base, variants) for each in (one, *mine) for variants in solved(each))
+            found |= {names_of((*base, *more)): (*base, *more) for base, more in islice(sums, 1)}
     told = [_placed(variants, steps) for variants in found.values()]
     return sorted((one for one in told if one is not None), key=_rank)
 

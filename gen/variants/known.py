@@ -12,6 +12,7 @@ from .families import FAMILIES
 from .narrower import NARROWER
 from .operands import OPERANDS
 from .restricted import can_be_restricted, restricted
+from .sums import is_sum, sum_called
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {
@@ -47,5 +48,7 @@ def variant_called(name: str) -> Variant:
     if is_curved(name):
         asked, heights = heights_of(name)
         return with_curve(asked, heights.tolist())
+    if is_sum(name):
+        return sum_called(name)
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

@@ -1,0 +1,86 @@
+"""What is solved for: sums that nobody wrote down, from independent kernels; and their names."""
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from diagnosis.kernel import H, R, Z, kernel
+from diagnosis.run import findings_of, report_of
+from diagnosis.wrong import SEQUENCE, WrongGru
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grucible import Report
+from grucible.gen.variants.known import variant_called
+from grucible.gen.variants.sums import PRODUCTS, with_terms
+
+
+def reset_reads_update(self, x, h, p):
+    return self.activated(
+        p.f, self.pre_activation(x, h, p, R) - 0.25 * self.pre_activation(x, h, p, Z), p
+    )
+
+
+def candidate_with_more(self, x, h, reset, p):
+    more = self.product(x, p.w[Z]) + 0.5 * self.product(h, p.r[R])
+    v = self.product(x, p.w[H]) + self.recurrent(h, reset, p) + p.wb[H] + more.astype(x.dtype)
+    return self.activated(p.g, v, p)
+
+
+def blended_in_part(_, z, new, h):
+    return np.asarray((1 - z) * new + 0.75 * z * h)
+
+
+def reset_with_half_of_update(self, x, h, p):
+    return self.activated(p.f, self.pre_activation(x, h, p, R), p) + (
+        0.5 * self.update_gate(x, h, p)
+    ).astype(x.dtype)
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[str, Report]:
+    wrong = {
+        "reset": kernel(reset_gate=reset_reads_update),
+        "candidate": kernel(candidate=candidate_with_more),
+        "blend": kernel(blend=blended_in_part),
+        "gates": kernel(reset_gate=reset_with_half_of_update),
+    }
+    return {
+        name: report_of(WrongGru(name, "", SEQUENCE, "", one, ())) for name, one in wrong.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "about"),
+    [
+        ("reset", "with 0.25 times the update gate's pre-activation subtracted"),
+        ("candidate", r"the candidate's pre-activation .*Xt\*\(Wz\^T\).*0.5 times Ht-1\*\(Rr\^T\)"),
+        ("blend", "0.75"),
+        ("gates", "the reset gate rt computed with 0.5 times zt added"),
+    ],
+)
+def test_a_sum_that_nobody_wrote_down(reports: dict[str, Report], name: str, about: str) -> None:
+    found = findings_of(reports[name])
+    assert found.unexplained == 0
+    [sentence] = found.sentences
+    assert sentence.certain
+
+    assert re.search(about, sentence.text), sentence.text
+
+
+@given(st.data())
+def test_a_name_says_the_whole_sum(data: st.DataObject) -> None:
+    target = data.draw(st.sampled_from(sorted(PRODUCTS)))
+    products = data.draw(st.lists(st.sampled_from(PRODUCTS[target]), min_size=1, unique=True))
+    numbers = [data.draw(st.floats(-1e6, 1e6).filter(bool)) for _ in products]
+    made = with_terms(target, dict(zip(products, numbers, strict=True)))
+    assert variant_called(made.name).name == made.name
+
+
+@pytest.mark.parametrize("name", ["a_z+=1*t", "a_z+=", "a_z+=x*h", "state+=1*h+", "q+=1*h"])
+def test_what_is_no_sum_has_no_variant(name: str) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        variant_called(name)
