@@ -20,8 +20,6 @@ Traits = Mapping[str, str]
 """The properties of a case by name, such as `direction` or `batch size`."""
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 DECIDING = ("required", "ambiguous")
-ANSWERED = ("passed", "unsupported")
-"""The verdicts of cases that are an error all the same where a runtime ends badly after them."""
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes of which cases are plainer than others, the plainest first."""
 

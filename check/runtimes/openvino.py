@@ -64,11 +64,6 @@ class OpenVINO:
         processor = openvino_core().get_property("CPU", "FULL_DEVICE_NAME")
         return f"{ov.get_version().partition('-')[0]} CPU, {processor}"
 
-    @property
-    def computes_bfloat16(self) -> bool:
-        """Whether this CPU computes float32 models in bfloat16 where no precision is asked for."""
-        return "BF16" in openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-
     def __call__(self, question: Question) -> Arrays:
         """Give the outputs of OpenVINO for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 

@@ -40,7 +40,8 @@ def real_runtimes(dtype: str) -> list[Member]:
         arithmetic = "bfloat16-gemm" if dtype == "bfloat16" else "float32"
         found.append((arithmetic, "OpenVINO, weights parameters", adapters.parameters))
         found.append((arithmetic, "OpenVINO, weights constant", adapters.constant))
-        if dtype == "float32" and adapters.default.computes_bfloat16:
+        able = adapters.openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if dtype == "float32" and "BF16" in able:
             found.append(("bfloat16-gemm", "OpenVINO, default precision", adapters.default))
     if find_spec("onnxruntime") and find_spec("onnx") and dtype in ("float16", "float32"):
         adapters = import_module("grucible.check.runtimes.onnx_files")
