@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import secrets
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil
 
 from ...cases.console import join_lines, say
-from ...cases.errors import GrucibleError, RuntimeNotUsable
+from ...cases.errors import RuntimeNotUsable
 from ..protocol.header import MOST_LINE_BYTES, ProtocolError, header_lines
 
 MOST_SHOWN = 16 << 10
@@ -64,41 +64,23 @@ class Child:
 
     Its address space may have `memory` bytes. What it writes to standard error is passed on under `name`, up
     to MOST_SHOWN, and what it started ends with it. Deadlines are of `time.monotonic`. Raises OSError where
-    it does not start.
+    it does not start, and RuntimeNotUsable where that cannot be on this system.
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        if os.name == "nt":
-            raise RuntimeNotUsable(
-                "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
-                "pytest without --grucible-isolated"
-            )
-        _watchdog()
         self._name, self._last_line = name, ""
         self._came, self._at = bytearray(), 0
-        # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
-        tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            command,
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            start_new_session=True,
-            env=tuned | {_VARIABLE: _MARK},
-        )
+        self._process = _start(command)
         self.pid = self._process.pid
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
-        if sys.platform != "win32":
-            os.set_blocking(self._input.fileno(), False)
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         if memory is not None:
             try:
                 _limit_memory(self.pid, memory)
-            except GrucibleError:
+            except RuntimeNotUsable:
                 self.close()
                 raise
 
@@ -155,18 +137,22 @@ class Child:
     def _wait(self, deadline: float, *, writing: bool = False) -> None:
         """Read something, or with `writing` wait until one can write. Raises ClosedError or LateError."""
         full = writing and len(self._came) >= MOST_UNREAD
-        pipes = [] if full else [self._output], [self._input] if writing else []
-        while True:
-            left, alive = deadline - time.monotonic(), self.alive()
-            can_read, can_write, _ = select.select(*pipes, [], min(max(left, 0), LOOK_SECONDS))
-            data = os.read(self._output.fileno(), CHUNK) if can_read else b""
-            self._came += data
-            if data or (can_write and not can_read):
-                return
-            if can_read or not alive:
-                raise ClosedError(self.how_it_ended)
-            if left <= 0:
-                raise LateError
+        with selectors.DefaultSelector() as selector:
+            if not full:
+                selector.register(self._output, selectors.EVENT_READ)
+            if writing:
+                selector.register(self._input, selectors.EVENT_WRITE)
+            while True:
+                left, alive = deadline - time.monotonic(), self.alive()
+                ready = {key.fileobj for key, _ in selector.select(min(max(left, 0), LOOK_SECONDS))}
+                data = os.read(self._output.fileno(), CHUNK) if self._output in ready else b""
+                self._came += data
+                if data or ready == {self._input}:
+                    return
+                if ready or not alive:
+                    raise ClosedError(self.how_it_ended)
+                if left <= 0:
+                    raise LateError
 
     def alive(self) -> bool:
         """Tell whether the process still runs."""
@@ -230,7 +216,27 @@ class Child:
                     say(f"{self._name}: {text}", err=True)
 
 
+def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, with pipes; writing to it does not block."""
+    if sys.platform == "win32":
+        raise RuntimeNotUsable(
+            "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
+            "pytest without --grucible-isolated"
+        )
+    _watchdog()
+    # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
+    tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
+    pipe, env = subprocess.PIPE, tuned | {_VARIABLE: _MARK}
+    process = subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=env
+    )
+    assert process.stdin is not None
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
 def _limit_memory(process: int, memory: int) -> None:
+    """Limit a process's address space; RuntimeNotUsable where that is refused."""
     if sys.platform == "linux":
         import resource
 
@@ -238,8 +244,8 @@ def _limit_memory(process: int, memory: int) -> None:
             with contextlib.suppress(ProcessLookupError):
                 resource.prlimit(process, resource.RLIMIT_AS, (memory, memory))
         except (PermissionError, ValueError):
-            raise GrucibleError(
+            raise RuntimeNotUsable(
                 f"--memory: {memory >> 20} MiB is more than this process may give; take less"
             ) from None
     else:
-        raise GrucibleError("--memory: this system cannot limit another process; leave it out")
+        raise RuntimeNotUsable("--memory: this system cannot limit another process; leave it out")

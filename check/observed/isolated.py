@@ -109,25 +109,25 @@ class IsolatedRuntime:
         child = self._start()
         if self._ready:
             return child
-        deadline, why = self._began + self._loading, ""
+        deadline, why, hello = self._began + self._loading, "", Hello()
         try:
             child.send([hello_lines()], deadline)
-            self.hello = hello_of(child.header(deadline))
+            hello = hello_of(child.header(deadline))
         except LateError:
             why = f"did not load in {self._loading:.3g} s"
         except (ClosedError, ProtocolError) as error:
             given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
             why = f"{error} while loading{given}"
         else:
-            if self._like not in (None, self.hello) and not self.hello.unusable:
+            if self._like not in (None, hello) and not hello.unusable:
                 why = "another process of it says other things of itself: is it another build?"
-        if why or self.hello.unusable:
+        if why or hello.unusable:
             self._drop()
-            kind = RuntimeNotUsable if self.hello.installed else RuntimeNotInstalled
-            raise kind(f"runtime {self._spec}: {why}" if why else self.hello.unusable)
+            kind = RuntimeNotUsable if hello.installed else RuntimeNotInstalled
+            raise kind(f"runtime {self._spec}: {why}" if why else hello.unusable)
         took = time.monotonic() - self._began
         self._loading = min(START_SECONDS, max(RESTART_SECONDS, self._timeout, 2 * took))
-        self._ready, self._like = True, self.hello
+        self._ready, self._like, self.hello = True, hello, hello
         return child
 
     def answer(self, question: Question) -> Reply:

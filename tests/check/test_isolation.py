@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +182,30 @@ def test_a_death_after_an_answer_is_the_next_question_s_finding() -> None:
         assert soon(lambda: not runtime.ready().alive())
         assert runtime.answer(question).message == "the runtime crashed (SIGKILL)"
         assert runtime.answer(question).status == "ok"
+
+
+def test_descriptors_may_have_any_number() -> None:
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    question = next(c.question for c in core_cases() if c.operator == "openvino.GRUCell-3")
+    with ExitStack() as stack:
+        stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2048, limits[1]))
+        _ = [stack.enter_context(Path(os.devnull).open("rb")) for _ in range(1024)]
+        runtime = IsolatedRuntime(f"{HERE / 'numpy_gru.py'}:run", 60.0)
+        assert stack.enter_context(closing(runtime)).answer(question).status == "ok"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux")
+def test_a_limit_that_is_refused_later_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError
+
+    with closing(IsolatedRuntime(f"{HERE / 'numpy_gru.py'}:run", 60.0, 4 << 30)) as runtime:
+        os.kill(runtime.ready().pid, signal.SIGKILL)
+        monkeypatch.setattr("resource.prlimit", refuse)
+        replies = [runtime.answer(case.question) for case in core_cases()[:2]]
+    assert "come back: --memory" in replies[1].message  # the first may find that it died
 
 
 STARTS = """

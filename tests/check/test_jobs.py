@@ -84,8 +84,10 @@ def test_a_process_of_another_build_answers_nothing(
     head = f"import os\nfrom pathlib import Path\n{IMPORT_ANSWER}\n"
     (tmp_path / "other.py").write_text(f"{head}def run(question):\n{body}{OTHER}")
     runtime = ("--runtime", f"{tmp_path / 'other.py'}:run", "--jobs", str(jobs), "--json")
-    found = command("check", vectors, *runtime, "--select", "*-float32").report["summary"]
+    report = command("check", vectors, *runtime, "--select", "*-float32").report
+    found = report["summary"]
     assert (found["passed"], found["errors"]) == ((80, 0) if jobs == 2 else (0, 80))
+    assert report["runtime"]["version"] == "1"
 
 
 def test_few_questions_are_taken_ahead(vectors: Path) -> None:
