@@ -25,7 +25,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -247,7 +247,7 @@ class Hello:
 
     name: str = ""
     version: str = ""
-    about: str = ""
+    about: str = field(default="", compare=False)
     parallel: bool = False
     operators: frozenset[str] = frozenset()
     dtypes: frozenset[str] = frozenset()
