@@ -1,11 +1,12 @@
 """Diagnosis: the fewest misreadings that explain what failed.
 
-A case is explained by a variant of the GRU if what was observed is what the variant gives, within
-the tolerance, and not what was asked for (`failing`). `search` tries the variants of the catalogue;
-`beyond` takes what they leave one step at a time, and finds numbers and places. Chosen are the fewest
-that explain what any of them does (`explanations`), and what is certain of them is held against all cases
-that passed, and those that failed otherwise (`proof`). What is left is held against coarser arithmetic, then
-against curves that are added to a function (`curves`); of what is left then, `hints` says what is known.
+What was never written comes first (`unwritten`). A case is explained by a variant of the GRU if what was
+observed is what the variant gives, within the tolerance, and not what was asked for (`failing`). `search`
+tries the variants of the catalogue; `beyond` takes what they leave one step at a time, and finds numbers
+and places. Chosen are the fewest that explain what any of them does (`explanations`), and what is certain
+of them is held against all cases that passed, and those that failed otherwise (`proof`). What is left is
+held against coarser arithmetic, then against curves that are added to a function (`curves`); of what is
+left then, `hints` says what is known.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from .local import Explained, Local, all_of
 from .proof import SOME, Proof
 from .repeated import Replies, answered_otherwise
 from .search import Search
+from .unwritten import unwritten
 
 NARROWED = ("float64", "float32")
 """The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
@@ -71,14 +73,16 @@ def diagnose(
     held = [arithmetic.get(case_id, "") for _, case_id in rows]
     which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
     coarse = np.array([bool(name) for name in held])
-    search = Search(parts, which)
+    unfilled = unwritten(parts, passing, len(rows))
+    done = any_of((cases for _, cases in unfilled), len(rows))
+    search = Search(parts, which & ~done)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, coarse, np.array(narrow))
-    found = explanations(search, placed, passing, which, local)
+    found = explanations(search, placed, passing, which & ~done, local)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, again = _asked_again(parts, chosen, replies)
-    explained = any_of((one.mask for one in chosen if one.certain), len(rows))
+    explained = done | any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
     small = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
@@ -86,7 +90,7 @@ def diagnose(
     explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = _curved(search, local, which & ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
-    findings = [finding for finding, _ in (*coarser, *curved)]
+    findings = [finding for finding, _ in (*unfilled, *coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
     findings += [finding_of(search, one, found) for one in chosen]
     explained |= any_of((one.mask for one in chosen), len(rows))
@@ -99,7 +103,7 @@ def diagnose(
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
         hints=again,
-        by_case=finding_by_case(search, rows, findings, found, (*curved, *coarser)),
+        by_case=finding_by_case(search, rows, findings, found, (*unfilled, *curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
 

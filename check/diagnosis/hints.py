@@ -47,30 +47,35 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
 
 def _of_steps(local: Local, which: Array) -> Iterator[str]:
     """Which steps are wrong from the state before them, and which only go on from a wrong state; or what is
-    off by a little in every step."""
+    off by a little in every step. NaN after NaN is neither right nor wrong by itself."""
     steps, group, others = [], [], []
-    count = clear = 0
+    count = clear = inherited = 0
     for start, one in local.steps:
         mine = which[start + one.stack.rows]
         cases = mine[:, None, None, None]
         if cases.any():
             steps.append(one)
             group.append(one.wrong & cases)
-            others.append(~one.wrong & one.taken[:, None, :, None] & cases)
+            known = one.taken[:, None, :, None] & cases & ~one.wrong
+            others.append(known & ~np.isnan(one.seen))
+            inherited += int((known & np.isnan(one.seen)).sum())
             count += int(mine.sum())
             clear += int(group[-1].any(axis=(1, 2, 3)).sum())
     wrong, right = (sum(int(mask.sum()) for mask in masks) for masks in (group, others))
     if not steps or not wrong + right:
         return
-    if wrong and not right:
+    after = ", or NaN after NaN" if inherited else ""
+    if wrong and not right and not inherited:
         told = constant(_failing(local, which))
         yield f"every step goes wrong, given the state before it{told and f', as if {told}'}"
-    elif wrong and (place := where(steps, group, others, MOST_RIGHT)):
+    elif wrong and right and (place := where(steps, group, others, MOST_RIGHT)):
         few = f" in {clear} of {count} cases, and in the others none clearly does"
         yield (
             f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
-            "rounding, given the state before it"
+            f"rounding{after}, given the state before it"
         )
+    elif inherited:
+        return
     elif told := pattern(_failing(local, which)):
         yield told
     elif not wrong:

@@ -13,6 +13,7 @@ from .narrower import NARROWER
 from .operands import OPERANDS
 from .restricted import can_be_restricted, restricted
 from .sums import is_sum, sum_called
+from .unwritten import KINDS, unwritten
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {
@@ -50,5 +51,7 @@ def variant_called(name: str) -> Variant:
         return with_curve(asked, heights.tolist())
     if is_sum(name):
         return sum_called(name)
+    if name.partition("=")[0] in KINDS:
+        return unwritten(name)
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

@@ -115,6 +115,7 @@ def _words(operator: Operator) -> _Words:
         words.setdefault(attribute.sets, []).append(attribute.name)
     words.setdefault("reset_after", words.get("bias_inside", []))
     words.setdefault("y", words["ho"])
+    words["outputs"] = [tensor.name for tensor in operator.outputs]
     return _Words({word: " and ".join(names) for word, names in words.items() if names})
 
 
