@@ -21,13 +21,13 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 3_340,
+    "gen/variants": 3_510,
     "check": 10_920,
-    "check/diagnosis": 4_310,
-    "tests": 21_920,
+    "check/diagnosis": 4_540,
+    "tests": 22_080,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_000, 185, 20_000
+PACKAGE, MODULES, WORDS = 22_000, 186, 20_000
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
