@@ -41,6 +41,8 @@ MOST_SINGLES = 8
 """Maximum length of an axis of which each entry is left out by itself; of a longer one, parts are."""
 GRIDS = (1.0, 0.5, 0.25, 0.0625)
 """Steps of the grids that numbers are rounded to, the coarsest first."""
+WRITTEN = (1.0, 0.5, 2.0, 0.25)
+"""What is put for a number that is no multiple of 0.25, with its sign."""
 
 
 @dataclass(frozen=True)
@@ -185,11 +187,11 @@ class _Trials:
     ) -> bool:
         """Whether a case fails as the first one does.
 
-        That is by the same kind of message, or off by the same variants, or, where none explains it, clearly
-        off and in the same way finite.
+        It has the same tier, and the same kind of message, or is off by the same variants, or, where none
+        explains it, clearly off and in the same way finite.
         """
         before = first.result
-        if not _is_wrong(result) or result.verdict != before.verdict:
+        if not _is_wrong(result) or (result.verdict, result.tier) != (before.verdict, before.tier):
             return False
         if result.verdict != "failed":
             kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
@@ -353,3 +355,12 @@ def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
             less = array.copy()
             less.reshape(-1)[place] = 0
             yield f"fewer numbers in {name}", {name: less}
+    for name, array in numbers.items():
+        wide = array.astype(np.float64)
+        odd = np.isfinite(wide) & (wide % 0.25 != 0)
+        each = np.flatnonzero(odd) if array.size <= MOST_SINGLES**2 else ()
+        alone = [np.arange(odd.size).reshape(odd.shape) == place for place in each]
+        for some in (odd, *alone) if odd.any() else ():
+            for size in WRITTEN:
+                plain = np.where(some, np.copysign(size, wide), wide).astype(array.dtype)
+                yield f"plainer numbers in {name}", {name: plain}

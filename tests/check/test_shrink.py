@@ -70,6 +70,32 @@ def test_rows_and_steps_are_left_out_of_every_input_that_has_them() -> None:
     np.testing.assert_array_equal(one.inputs["R"], question.inputs["R"][:, ::hidden, :1])
 
 
+def test_what_is_left_has_the_tier_of_the_case() -> None:
+    """Shorter rows would touch what the text leaves open: rows of length 0."""
+
+    def kernel(question: Question) -> Arrays:
+        ragged = len({*question.inputs.get("sequence_lengths", ())}) > 1
+        wrong = ragged and question.inputs.get("initial_hidden_state", np.zeros(1)).all()
+        return {name: array + (wrong and name == "Ho") for name, array in run(question).items()}
+
+    found = shrunk(case(SEQUENCE), kernel)
+    assert [found.result.tier, answered_block(found.question).tier] == ["required"] * 2
+    assert sorted(found.question.inputs["sequence_lengths"]) == [1, 2]
+
+
+def test_what_is_left_has_numbers_that_a_person_would_write() -> None:
+    """Here one must not be zero, and be less than 0.3 in size."""
+
+    def kernel(question: Question) -> Arrays:
+        wrong = 0 < abs(question.inputs["X"]).max() < 0.3
+        return {name: array + wrong for name, array in run(question).items()}
+
+    question = case("openvino.GRUCell-3/plain/float32/default")
+    x = np.copysign(0.123046875, question.inputs["X"])
+    found = shrunk(replace(question, inputs={**question.inputs, "X": x}), kernel).question
+    assert abs(found.inputs["X"]).max() == 0.25
+
+
 def test_a_row_is_shorter_by_the_steps_that_go() -> None:
     question = case(SEQUENCE)
     x, lengths = question.inputs["X"], question.inputs["sequence_lengths"]
