@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_510,
     "check": 10_920,
     "check/diagnosis": 4_540,
-    "tests": 22_080,
+    "tests": 22_110,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_000, 186, 20_000
