@@ -188,7 +188,10 @@ def _report(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Print reports, then write them to files; an error of one form leaves the others."""
+    """Print reports, then write them to files; an error of one form leaves the others.
+
+    One that an error ended is only written: what is printed is a verdict, and there is none.
+    """
     if not reports:
         return
     with contextlib.ExitStack() as stack:
@@ -196,7 +199,8 @@ def _report(
             stack.callback(_write, form, file, reports)
         if annotate:
             stack.callback(_annotate, reports[0])
-        if as_json:
+        reports = [one for one in reports if not one.broken_by]
+        if as_json and reports:
             put(report_json(*reports))
             return
         for number, report in enumerate(reports):

@@ -109,7 +109,7 @@ def test_run_fails_whole_files(some_vectors: Path, tmp_path: Path, command: Comm
     assert [p.name for p in (tmp_path / "out").rglob("*.h5*")] == ["cell.h5"]
     written = tmp_path / "report.json"
     ended = command("check", some_vectors, "--runtime", NUMPY, "--report", f"json={written}")
-    assert (ended.status, "interrupted before the others" in ended.out) == (2, True)
+    assert (ended.status, ended.out) == (2, "")
     assert "does not match its content_sha256" in ended.err
     report = json.loads(written.read_text())
     judged = {one["id"].split("/")[0] for one in report["cases"]}
