@@ -188,10 +188,7 @@ def _report(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Print reports, then write them to files; an error of one form leaves the others.
-
-    One that an error ended is only written: what is printed is a verdict, and there is none.
-    """
+    """Print reports, and write them to files; one that an error ended is only written."""
     if not reports:
         return
     with contextlib.ExitStack() as stack:
