@@ -53,7 +53,10 @@ def test_what_many_passing_cases_contradict_is_not_everywhere_unless_it_is_said_
     assert perhaps.not_everywhere
     assert not replace(perhaps, where="in reverse").not_everywhere
     lines = " ".join(" ".join(diagnosis_lines(Diagnosis([perhaps], failed=40))).split())
-    assert f"perhaps: clip ignored not everywhere: {many} cases that would show it passed" in lines
+    assert (
+        f"perhaps: clip ignored [clip-ignored] not everywhere: {many} cases that would show it passed"
+        in lines
+    )
 
 
 def test_what_is_looked_at_first_is_a_case_that_nothing_explains() -> None:
