@@ -68,8 +68,7 @@ class Child:
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
-        self._name, self._last_line = name, ""
-        self._came, self._at = bytearray(), 0
+        self._name, self._last_line, self._came, self._at = name, "", bytearray(), 0
         self._process = _start(command)
         self.pid = self._process.pid
         assert self._process.stdin is not None
@@ -223,16 +222,17 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
             "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
             "pytest without --grucible-isolated"
         )
-    _watchdog()
-    # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
-    tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
-    pipe, env = subprocess.PIPE, tuned | {_VARIABLE: _MARK}
-    process = subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=env
-    )
-    assert process.stdin is not None
-    os.set_blocking(process.stdin.fileno(), False)
-    return process
+    else:  # noqa: RET506 - mypy reads it by system
+        _watchdog()
+        # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
+        tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
+        pipe, env = subprocess.PIPE, tuned | {_VARIABLE: _MARK}
+        process = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True, env=env
+        )
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        return process
 
 
 def _limit_memory(process: int, memory: int) -> None:
