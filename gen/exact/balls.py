@@ -4,12 +4,13 @@ Every value is a pair of float64 numbers: a midpoint m, and a radius r that prov
 the exact real value is from m. This rests on IEEE 754 alone, for any order of summation and with or
 without fused multiply-add in products of matrices.
 
-Each operation adds to the radius what the operation makes of the radii, and what its midpoint rounds by:
-u = 2^-53 of the result of one operation, (n + 1) u Σ|x||w| of a sum of n products. Radii themselves
-are computed in float64, from sums and products of numbers that are not negative: at most n + 20
-roundings, and so less than a relative 2^-31 too low. `enlarged` therefore scales by 1 + 2^-30, and adds
-2^-1000 for what underflow loses. Midpoints are finite, or the radius is not a number: what overflows
-stays undecided, as do infinite inputs.
+The radius of a result has two parts: what the operands' radii make of it, and the rounding of the
+midpoint. With u = 2^-53, the latter is u times the result, and (n + 1) u Σ|x||w| for n products.
+
+Radii are computed in float64 too, from sums and products of numbers that are not negative. That takes
+at most n + 20 roundings, so a radius is too low by less than a relative 2^-31. `enlarged` therefore
+scales it by 1 + 2^-30, and adds 2^-1000 for what underflow loses. Where a midpoint is not finite, the
+radius is not a number: what overflows stays undecided, as do infinite inputs.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Balls:
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
         """Apply a numpy function that `gen.gru` moves values with to midpoints and radii.
 
-        A number among the arguments stands for itself in both; the only one is 0.
+        A plain number among the arguments, always 0, is used as it is for both.
         """
         if function not in _MOVES:
             return NotImplemented
@@ -99,12 +100,12 @@ class Balls:
         return Balls(mid, enlarged(rad))
 
     def at_least(self, low: Array | float) -> Balls:
-        """max(x, low): exactly `low` where all of x is below it."""
+        """Compute max(x, low): exactly `low` where the whole ball is below it."""
         below = self.mid + self.rad < low  # a sum that is not less never rounds to one that is
         return Balls(np.maximum(self.mid, low), np.where(below, 0.0, self.rad))
 
     def at_most(self, high: Array | float) -> Balls:
-        """min(x, high): exactly `high` where all of x is above it."""
+        """Compute min(x, high): exactly `high` where the whole ball is above it."""
         above = self.mid - self.rad > high
         return Balls(np.minimum(self.mid, high), np.where(above, 0.0, self.rad))
 
@@ -178,11 +179,10 @@ class BallArithmetic(Float64):
         return FUNCTIONS[one.name].value(self, a, one.alpha, one.beta)
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
-        """(1 - m)·t + m·h + (z - m)·(h - t), m the midpoint of z.
+        """Compute (1 - m)·t + m·h + (z - m)·(h - t), where m is the midpoint of z.
 
-        So the radius of z meets |h - t|.
-
-        1 - m, its product with t, m·h and their sum round: 4 u (|(1 - m) t| + |m h|) at most.
+        In this form, only |h - t| multiplies the radius of z. The roundings of 1 - m, of both products
+        and of their sum are at most 4 u (|(1 - m) t| + |m h|).
         """
         rest = 1.0 - z.mid
         first, second = rest * t.mid, z.mid * h.mid
