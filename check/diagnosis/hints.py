@@ -15,9 +15,7 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part
 from .local import Local
-from .patterns import constant, pattern
 from .places import where
-from .steps import Steps
 
 MOST_RIGHT = 0.5
 """Of the right states of cases that fail, no more than this share is where the wrong ones are."""
@@ -66,29 +64,18 @@ def _of_steps(local: Local, which: Array) -> Iterator[str]:
         return
     after = ", or NaN after NaN" if inherited else ""
     if wrong and not right and not inherited:
-        told = constant(_failing(local, which))
-        yield f"every step goes wrong, given the state before it{told and f', as if {told}'}"
+        yield "every step goes wrong, given the state before it"
     elif wrong and right and (place := where(steps, group, others, MOST_RIGHT)):
         few = f" in {clear} of {count} cases, and in the others none clearly does"
         yield (
             f"steps go wrong only {place}{few if clear < count else ''}; elsewhere each is right up to "
             f"rounding{after}, given the state before it"
         )
-    elif inherited:
-        return
-    elif told := pattern(_failing(local, which)):
-        yield told
-    elif not wrong:
+    elif not wrong and not inherited:
         yield (
             "every step is right up to rounding, given the state before it: either each is off by a little, "
             "or states are handed out wrongly"
         )
-
-
-def _failing(local: Local, which: Array) -> list[Steps]:
-    """The steps of the cases `which` (n,) alone."""
-    each = [(one, np.flatnonzero(which[start + one.stack.rows])) for start, one in local.steps]
-    return [one.only(cases) for one, cases in each if cases.size]
 
 
 def _true_of(part: FailingBlock) -> Iterator[str]:
