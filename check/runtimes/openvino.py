@@ -1,9 +1,9 @@
 """OpenVINO's CPU plugin as a runtime of GRUCell-3 and GRUSequence-5, and of what can be asked as one.
 
 A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run. Models are
-static in shape, or dynamic in batch and time. They are compiled with INFERENCE_PRECISION_HINT f32 (the
-default is bfloat16 on CPUs that have it) and NUM_STREAMS 0, which runs a model in the calling thread: results
-are the same bits, a compiled model has no threads of its own, and a process that has run cases can fork.
+static in shape, or dynamic in batch and time. They are compiled with `posed.EXACT`: in
+float32 (the default is bfloat16 on CPUs that have it), and without streams, so a model runs in the calling
+thread: results are the same bits, and a process that has run cases can fork.
 """
 
 from __future__ import annotations
