@@ -37,7 +37,7 @@ RESULT = 4 << 30
 """Maximum bytes that a parser returns; an export of all shipped cases has 0.4 GB."""
 _ALIGNED = 64
 _ARRAY = "/array"
-"""The key of the place that stands for an array."""
+"""The key of the dict that stands for an array."""
 _START = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -51,10 +51,10 @@ class NotParsed(GrucibleError):
 
 
 def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = SECONDS) -> Tree:
-    """Call a module's function in a process of its own; its arrays are mapped, and read only.
+    """Call a module's function in a process of its own; its arrays are read only, except on Windows.
 
     Raises GrucibleError with the same text where the parser raised one, NotParsed where it raised something
-    else, died, or took more than MEMORY or `seconds` of CPU time.
+    else, died, or exceeded a limit: MEMORY, RESULT, `seconds` of CPU time, or ten times that elapsed.
     """
     named = parser.__module__, parser.__qualname__
     with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
@@ -72,7 +72,7 @@ _LOCK = threading.Lock()
 
 @cache
 def _server(_: int) -> subprocess.Popen[bytes]:
-    """Start the process that parses for a process, by its id: one that was forked starts its own."""
+    """Start the server of the process with this id; a forked process starts its own."""
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
         stdin=subprocess.PIPE,
@@ -108,7 +108,7 @@ def _call(request: list[Any]) -> int:
 
 def serve() -> None:
     """Serve requests, a line each, until there are no more: the server's main function."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who sent it ends the parent
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a parser prints is no reply
     for line in sys.stdin:
@@ -144,7 +144,7 @@ if sys.platform != "win32":
             ):
                 with contextlib.suppress(OSError, ValueError):  # a lower one is set, or none can be
                     resource.setrlimit(limit, (most, last))
-            signal.alarm(10 * seconds)  # of waiting, for a pipe that nobody writes
+            signal.alarm(10 * seconds)  # elapsed, such as for a pipe that nobody writes
             _parse(parser, arguments, place)
             status = 0
         finally:
@@ -159,7 +159,7 @@ def _parse(parser: Parser, arguments: list[Any], place: str) -> None:
         except GrucibleError as error:
             found = {"error": str(error), "expected": True}
         except MemoryError:
-            found = {"error": f"it takes more than {MEMORY >> 30} GiB", "expected": False}
+            found = {"error": "it takes too much memory", "expected": False}
         except Exception as error:  # of libraries that read what is damaged, of many types
             why = " ".join(str(error).split())[:200] or type(error).__name__
             found = {"error": why, "expected": False}
@@ -184,7 +184,7 @@ def _write(file: BinaryIO, tree: Tree) -> None:
 
 
 def _read(place: Path) -> Tree:
-    """Return the tree that was written to a file; its arrays stay in that."""
+    """Return the tree that was written to a file; its arrays are views of the file."""
     data: np.ndarray[Any, np.dtype[np.uint8]] = (
         np.fromfile(place, np.uint8)  # what is mapped cannot be removed
         if sys.platform == "win32"

@@ -1,4 +1,4 @@
-"""The errors a user can act on: one sentence naming the place and the remedy."""
+"""The errors that a user can act on: a line with the place and, where known, the remedy."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 class GrucibleError(Exception):
-    """Input that cannot be used; the message is the one line that a user sees (exit status 2)."""
+    """What a user can mend; the message is the one line shown (exit status 2)."""
 
 
 class SpecError(GrucibleError):
-    """A mistake in a case spec or another YAML file; names file, line and field."""
+    """A mistake in a case spec or another YAML file; names the file and, where known, line and field."""
 
 
 class VectorFileError(GrucibleError):
@@ -20,7 +20,7 @@ class VectorFileError(GrucibleError):
 
 
 class RuntimeNotUsable(GrucibleError):
-    """A runtime that is not installed, does not import, or is not callable."""
+    """A runtime that cannot be loaded, started or limited."""
 
 
 def expected(name: str, given: object, kind: type, what: str) -> None:
@@ -31,7 +31,7 @@ def expected(name: str, given: object, kind: type, what: str) -> None:
 
 def several(name: str, given: Any, kind: type, what: str) -> tuple[Any, ...]:
     """Return the values in an argument. Raises TypeError unless each is of this kind."""
-    expected(name, given, Iterable, f"several of {what}")
+    expected(name, given, Iterable, f"several, each {what}")
     found = given if isinstance(given, tuple) else tuple(given)
     for number, one in enumerate(found):
         expected(f"{name}[{number}]", one, kind, what)

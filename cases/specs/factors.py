@@ -1,8 +1,8 @@
 """The factors of an operator: everything a case spec may enumerate, with its values and words.
 
-They follow from the operator's description: each attribute, each size, each optional input
-and output (present or absent), the sequence lengths, each type variable that leaves a choice
-besides the case's dtype, and how the inputs are drawn.
+Most follow from the operator's description: attributes, sizes, what may be absent or zeros, the
+sequence lengths, and type variables that leave a choice besides the case's dtype. The last says
+how the inputs are drawn.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ DRAWS: dict[str, Draw] = {
         Draw("nan", "one NaN in X, one in initial_hidden_state", plant="nan"),
         Draw("infinity", "+infinity and -infinity in X", plant="infinity"),
         Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),
-        Draw("signed-zero", "zeros of both signs everywhere", plant="signed-zero"),
+        Draw("signed-zero", "X, h0 and B zeros of both signs", plant="signed-zero"),
         Draw("subnormal", "X, h0 and B subnormal in the case's dtype", plant="subnormal"),
         Draw("padding-nan", "NaN in X past every row's length", plant="padding-nan"),
         Draw("padding-infinity", "infinities of both signs in X past every row's length",
@@ -73,7 +73,7 @@ LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
     "zero-last": lambda _, __, ragged: [*ragged[:-1], 0],
     "all-zero": lambda batch, *_: [0] * batch,
 }  # fmt: skip
-"""Patterns of sequence lengths: from rows, steps, and lengths that differ and are shorter, one per row."""
+"""Patterns of sequence lengths: functions of rows, steps, and the ragged lengths, one per row."""
 
 
 @functools.cache
@@ -145,7 +145,7 @@ def _attribute(attribute: Attribute) -> Factor:
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
-    """List what may be left out, or be zeros: inputs, outputs, an attribute that is a size too."""
+    """List what may be absent or zeros: inputs, outputs, and the attribute that repeats a size."""
     for tensor in (*operator.inputs, *operator.outputs):
         zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
         if tensor.role == "lengths":

@@ -5,12 +5,12 @@ the exact real value is from m. This rests on IEEE 754 alone, for any order of s
 without fused multiply-add in products of matrices.
 
 The radius of a result has two parts: what the operands' radii make of it, and the rounding of the
-midpoint. With u = 2^-53, the latter is u times the result, and (n + 1) u Σ|x||w| for n products.
+midpoint. With u = 2^-53, the latter is u times a sum or product, (n + 1) u Σ|x||w| for n products.
 
 Radii are computed in float64 too, from sums and products of numbers that are not negative. That takes
 at most n + 20 roundings, so a radius is too low by less than a relative 2^-31. `enlarged` therefore
-scales it by 1 + 2^-30, and adds 2^-1000 for what underflow loses. Where a midpoint is not finite, the
-radius is not a number: what overflows stays undecided, as do infinite inputs.
+scales it by 1 + 2^-30, and adds 2^-1000 for what underflow loses. Where a midpoint is not finite,
+neither is the radius: what overflows stays undecided, as do infinite inputs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from . import elementary
 from .elementary import TINY, UNIT, Value
 
 MOST_PRODUCTS = 1 << 20
-"""The longest sum of products for which the bounds above hold."""
+"""Maximum products in a sum; the bounds above hold for as many."""
 
 
 def enlarged(radius: Array) -> Array:
@@ -65,7 +65,7 @@ class Balls:
         self.mid[key], self.rad[key] = value.mid, value.rad
 
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """Apply a numpy function that `gen.gru` moves values with to midpoints and radii.
+        """Apply to midpoints and radii a numpy function that moves values in `gen.gru`.
 
         A plain number among the arguments, always 0, is used as it is for both.
         """
@@ -101,7 +101,7 @@ class Balls:
 
     def at_least(self, low: Array | float) -> Balls:
         """Compute max(x, low): exactly `low` where the whole ball is below it."""
-        below = self.mid + self.rad < low  # a sum that is not less never rounds to one that is
+        below = self.mid + self.rad < low  # rounding takes no sum from `low` or above to below it
         return Balls(np.maximum(self.mid, low), np.where(below, 0.0, self.rad))
 
     def at_most(self, high: Array | float) -> Balls:
@@ -147,7 +147,7 @@ class BallArithmetic(Float64):
     """Arithmetic on `Balls` with any number of leading (stacked) axes."""
 
     def numbers(self, array: Array) -> Any:
-        """Make balls of radius 0; not a number where a number is not finite."""
+        """Make balls of radius 0, or NaN where the number is not finite."""
         mid = array.astype(np.float64)
         return Balls(mid, mid - mid)
 

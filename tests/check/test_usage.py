@@ -128,10 +128,10 @@ def run(question: Question) -> Any:
         (lambda: verify(runtime="openvino"), "runtime is of type str; expected a function"),  # type: ignore[arg-type]
         (lambda: verify(runtime=run, require=b"x"), r"require\[0\] is of type int; expected a text"),  # type: ignore[arg-type]
         (lambda: verify(runtime=run, arithmetic=[1]), r"arithmetic\[0\] is of type int; expected a text"),  # type: ignore[list-item]
-        (lambda: verify(runtime=run, select=None), "select is of type NoneType; expected several of a text"),  # type: ignore[arg-type]
+        (lambda: verify(runtime=run, select=None), "select is of type NoneType; expected several, each a text"),  # type: ignore[arg-type]
         (lambda: verify(runtime=run, expectations="x"), r"expectations\[0\] is of type str; expected a"),  # type: ignore[arg-type]
         (lambda: for_pytest.load(expect=[1]), r"expect\[0\] is of type int; expected a grucible.Expect"),  # type: ignore[list-item]
-        (lambda: list(load_vectors(select=1.5)), "select is of type float; expected several of a text"),  # type: ignore[arg-type]
+        (lambda: list(load_vectors(select=1.5)), "select is of type float; expected several, each a text"),  # type: ignore[arg-type]
     ],
 )  # fmt: skip
 def test_another_type_is_refused_by_name(call: Any, says: str) -> None:

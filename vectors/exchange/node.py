@@ -37,11 +37,11 @@ Shape = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Posing:
-    """How a question becomes an ONNX model; by itself as an exporter writes one.
+    """How a question becomes an ONNX model; the defaults are what an exporter writes.
 
-    `constants` names the inputs that are initializers: W, R and B. With `both_outputs` the model names Y and
-    Y_h, also where one is asked for. With `dynamic` batch and time are symbols. `opset` is the model's; None
-    is the first that has all of GRU for the dtype.
+    `constants` names the inputs that are initializers, by default W, R and B. With `both_outputs` the model
+    names both Y and Y_h, even if only one is asked for. With `dynamic` batch and time are symbols. `opset` is
+    the model's; None is the first that has all of GRU for the dtype.
     """
 
     constants: frozenset[str] = WEIGHTS
@@ -53,8 +53,8 @@ class Posing:
 class NodeType(NamedTuple):
     """What a model is made for: everything in a case except its numbers.
 
-    `attributes` is the JSON of the attributes written out, `ports` the name, dtype and shape of each input
-    that is there, `outputs` the name and shape of each that is asked for.
+    `attributes` is the JSON of the attributes that the case sets, `ports` the name, dtype and shape of each
+    input that is there, `outputs` the name and shape of each that is asked for.
     """
 
     operator: str
@@ -148,7 +148,7 @@ def one_node(question: Question, posing: Posing) -> OneNode:
 def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:
     """Return the names of an ONNX node's inputs and outputs in their places.
 
-    One that is left out is "", and those at the end are not there.
+    One that is left out is ""; those at the end are dropped.
     """
     given, gives = (
         [tensor.name if tensor.name in present else "" for tensor in tensors]
