@@ -27,10 +27,10 @@ import numpy as np
 from .errors import GrucibleError
 
 Tree = Any
-"""What a parser returns, as far as JSON has it, with arrays among its values."""
+"""What a parser returns: what JSON can hold, with arrays among its values."""
 Parser = Callable[..., Tree]
 MEMORY = 2 << 30
-"""Maximum bytes of address space of a parser; the libraries that it needs take some 500 MB."""
+"""Maximum bytes of a parser's address space, on Linux; its libraries take some 500 MB."""
 SECONDS = 60
 """Maximum CPU time of a parser; the largest file of ours takes a tenth of it."""
 RESULT = 4 << 30
@@ -51,10 +51,10 @@ class NotParsed(GrucibleError):
 
 
 def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = SECONDS) -> Tree:
-    """Call a module's function in a process of its own; its arrays are read only, except on Windows.
+    """Call a module's function in its own process; the result's arrays are read only, except on Windows.
 
     Raises GrucibleError with the same text where the parser raised one, NotParsed where it raised something
-    else, died, or exceeded a limit: MEMORY, RESULT, `seconds` of CPU time, or ten times that elapsed.
+    else, died, or exceeded a limit: MEMORY, RESULT, `seconds` of CPU time, or ten times `seconds` elapsed.
     """
     named = parser.__module__, parser.__qualname__
     with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
@@ -204,7 +204,7 @@ def _read(place: Path) -> Tree:
 
 
 def _ending(status: int) -> str:
-    """Why a parser that ended so returned nothing."""
+    """Say why a parser returned nothing."""
     if sys.platform != "win32" and -status in (signal.SIGXCPU, signal.SIGALRM):
         return "it takes too long to read"
     names = {one.value: one.name for one in signal.Signals}

@@ -16,7 +16,7 @@ class SpecError(GrucibleError):
 
 
 class VectorFileError(GrucibleError):
-    """A vector or outputs file that cannot be used; names the file and the place in it."""
+    """A file of vectors, messages or outputs that cannot be used; names it."""
 
 
 class RuntimeNotUsable(GrucibleError):

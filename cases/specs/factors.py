@@ -1,8 +1,8 @@
-"""The factors of an operator: everything a case spec may enumerate, with its values and words.
+"""The factors of an operator: everything a case spec may enumerate, with its values and tokens.
 
 Most follow from the operator's description: attributes, sizes, what may be absent or zeros, the
-sequence lengths, and type variables that leave a choice besides the case's dtype. The last says
-how the inputs are drawn.
+sequence lengths, and type variables that leave a choice besides the case's dtype. The factor
+`draw` says how inputs are drawn.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DRAWS: dict[str, Draw] = {
         Draw("quarter-weights", "W and R a quarter as large, for large cells", weight_exponent=-2),
         Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
         Draw("x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6),
-        Draw("nan", "one NaN in X, one in initial_hidden_state", plant="nan"),
+        Draw("nan", "one NaN in X, one in h0", plant="nan"),
         Draw("infinity", "+infinity and -infinity in X", plant="infinity"),
         Draw("overflow", "X so large that results overflow to infinity", plant="overflow"),
         Draw("signed-zero", "X, h0 and B zeros of both signs", plant="signed-zero"),

@@ -5,7 +5,7 @@ the exact real value is from m. This rests on IEEE 754 alone, for any order of s
 without fused multiply-add in products of matrices.
 
 The radius of a result has two parts: what the operands' radii make of it, and the rounding of the
-midpoint. With u = 2^-53, the latter is u times a sum or product, (n + 1) u Σ|x||w| for n products.
+midpoint. With u = 2^-53, the latter is u |m|, or (n + 1) u Σ|x||w| for n products.
 
 Radii are computed in float64 too, from sums and products of numbers that are not negative. That takes
 at most n + 20 roundings, so a radius is too low by less than a relative 2^-31. `enlarged` therefore
@@ -32,7 +32,7 @@ MOST_PRODUCTS = 1 << 20
 
 
 def enlarged(radius: Array) -> Array:
-    """Make a radius, in place, larger than the rounding of its own computation."""
+    """Enlarge a radius, in place, by more than its own computation's rounding."""
     radius *= 1.0 + 2.0**-30
     radius += TINY
     return radius
@@ -65,7 +65,7 @@ class Balls:
         self.mid[key], self.rad[key] = value.mid, value.rad
 
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
-        """Apply to midpoints and radii a numpy function that moves values in `gen.gru`.
+        """Move midpoints and radii alike, by a numpy function that `gen.gru` uses.
 
         A plain number among the arguments, always 0, is used as it is for both.
         """
@@ -101,7 +101,7 @@ class Balls:
 
     def at_least(self, low: Array | float) -> Balls:
         """Compute max(x, low): exactly `low` where the whole ball is below it."""
-        below = self.mid + self.rad < low  # rounding takes no sum from `low` or above to below it
+        below = self.mid + self.rad < low  # a sum ≥ `low` never rounds to below it
         return Balls(np.maximum(self.mid, low), np.where(below, 0.0, self.rad))
 
     def at_most(self, high: Array | float) -> Balls:

@@ -1,4 +1,4 @@
-"""A question as a model of one node, described: what stands in the model, and what it is fed.
+"""What a model of one node for a question has in it, and what it is fed.
 
 `onnx_model` and `openvino_model` make models of it; nothing here needs their packages.
 """
@@ -32,16 +32,16 @@ TYPE_NAMES = {
 }
 """What ONNX calls a dtype, as a member of TensorProto."""
 Shape = tuple[Any, ...]
-"""The dimensions of a tensor in a model, integers; one that is not fixed is a symbol."""
+"""The dimensions of a tensor in a model: integers, or symbols where not fixed."""
 
 
 @dataclass(frozen=True)
 class Posing:
     """How a question becomes an ONNX model; the defaults are what an exporter writes.
 
-    `constants` names the inputs that are initializers, by default W, R and B. With `both_outputs` the model
-    names both Y and Y_h, even if only one is asked for. With `dynamic` batch and time are symbols. `opset` is
-    the model's; None is the first that has all of GRU for the dtype.
+    `constants` names the inputs that are initializers, by default W, R and B. With `both_outputs`, the model
+    names both Y and Y_h, even if only one is asked for. With `dynamic`, batch and time are symbols. `opset`
+    is the model's; None is the first that has all of GRU for the dtype.
     """
 
     constants: frozenset[str] = WEIGHTS
