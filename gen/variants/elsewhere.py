@@ -14,9 +14,9 @@ from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import in_order, processing_order, states_before
+from .fields import Change
 from .sequence import past
 from .variant import Evaluated, Outputs, Variant
-from .weights import Change
 
 
 def _one_step_of(inputs: GruInputs) -> GruInputs:

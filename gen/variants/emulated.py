@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import ml_dtypes
@@ -58,6 +59,21 @@ def to_tf32(values: Array) -> Array:
 def _masked(values: Array, bits: int) -> Array:
     mask = np.uint32((0xFFFFFFFF << bits) & 0xFFFFFFFF)
     return (np.ascontiguousarray(values).view(np.uint32) & mask).view(np.float32)
+
+
+def _of_float32(rounding: Rounding, values: Array) -> Array:
+    """A rounding of float32 numbers, of numbers of any type."""
+    return np.asarray(rounding(values.astype(np.float32)).astype(np.float64))
+
+
+TYPES: dict[str, tuple[str, Rounding]] = {
+    "float16": ("rounded to float16", partial(_of_float32, to_float16)),
+    "bfloat16": ("rounded to bfloat16", partial(_of_float32, to_bfloat16)),
+    "bfloat16-cut": ("cut off to bfloat16", partial(_of_float32, cut_to_bfloat16)),
+    "tf32": ("rounded to TF32", partial(_of_float32, to_tf32)),
+    "tf32-cut": ("cut off to TF32", partial(_of_float32, cut_to_tf32)),
+}
+"""The narrower types, by name: in words, and what becomes of numbers."""
 
 
 def blas(x: Array, weight: Array) -> Array:

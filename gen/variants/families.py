@@ -19,10 +19,9 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
+from .fields import GROUPS, each
 from .forms import FORMS, HARD, SCALED, WIDENED, Number, NumberForm, along, told
-from .operands import GROUPS
 from .variant import Variant
-from .weights import each
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,15 @@ from .curves import heights_of, is_curved, with_curve
 from .elsewhere import ELSEWHERE
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
+from .fields import FIELDS
 from .narrower import NARROWER
-from .operands import OPERANDS
 from .restricted import can_be_restricted, restricted
 from .sums import is_sum, sum_called
 from .unwritten import KINDS, unwritten
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {
-    variant.name: variant for variant in (*EXPRESSIONS, *OPERANDS, *ELSEWHERE, *NARROWER)
+    variant.name: variant for variant in (*EXPRESSIONS, *FIELDS, *ELSEWHERE, *NARROWER)
 }
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
 
