@@ -21,7 +21,7 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 3_320,
+    "gen/variants": 3_250,
     "check": 10_920,
     "check/diagnosis": 4_100,
     "tests": 22_110,

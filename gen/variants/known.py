@@ -6,12 +6,12 @@ from functools import cache
 
 from .catalogue import CATALOGUE
 from .curves import heights_of, is_curved, with_curve
-from .elsewhere import ELSEWHERE
 from .expressions import EXPRESSIONS
 from .families import FAMILIES
 from .fields import FIELDS
 from .narrower import NARROWER
 from .restricted import can_be_restricted, restricted
+from .sequence import ELSEWHERE
 from .sums import is_sum, sum_called
 from .unwritten import KINDS, unwritten
 from .variant import Variant

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import in_order, processing_order
+from ..gru import Advance, Alter, in_order, processing_order, states_before, step
+from .fields import Change
 from .variant import Evaluated, Outputs, Variant
 
 LENGTHS = (
@@ -20,10 +22,8 @@ LENGTHS = (
 )
 
 
-def _lengths(
-    change: Callable[[Array, int], Array],
-) -> Callable[[GruInputs, StackedSemantics], GruInputs]:
-    """Other lengths, as a function of the lengths and of the time axis."""
+def _lengths(change: Callable[[Array, int], Array]) -> Change:
+    """Make other lengths, as a function of the lengths and of the time axis."""
     return lambda inputs, _: replace(
         inputs, lengths=np.asarray(change(inputs.lengths, inputs.x.shape[-2]))
     )
@@ -39,16 +39,11 @@ def _worded(words: Mapping[str, str]) -> Callable[[StackedSemantics], StackedSem
     return change
 
 
-def _h0(
-    change: Callable[[Array, Array], Array],
-) -> Callable[[GruInputs, StackedSemantics], GruInputs]:
-    """Another first state, as a function of it and of which directions are reverse (n, direction, 1, 1)."""
-
-    def changed(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
-        reverse = s.backwards[..., None, None]
-        return replace(inputs, h0=np.asarray(change(inputs.h0, reverse)))
-
-    return changed
+def _h0(change: Callable[[Array, Array], Array]) -> Change:
+    """Make another first state, of it and of which directions are reverse (n, direction, 1, 1)."""
+    return lambda inputs, s: replace(
+        inputs, h0=np.asarray(change(inputs.h0, s.backwards[..., None, None]))
+    )
 
 
 def _flipped(array: Array, axis: int) -> Array:
@@ -64,7 +59,7 @@ def _processing(seen: Evaluated) -> Outputs:
     return y, seen.ho
 
 
-def past(seen: Evaluated) -> Array:
+def _past(seen: Evaluated) -> Array:
     """(n, 1, batch, time, 1): past the row's length."""
     at = np.arange(seen.y.shape[-2])
     return np.asarray((at >= seen.inputs.lengths[..., None])[:, None, :, :, None])
@@ -78,17 +73,17 @@ def _whole(inputs: GruInputs) -> GruInputs:
 def _not_zeroed(seen: Evaluated) -> Outputs:
     y, _ = seen.again(_whole(seen.inputs))
     forward = ~seen.semantics.backwards[:, :, None, None, None]
-    return np.where(past(seen) & forward, y, seen.y), seen.ho
+    return np.where(_past(seen) & forward, y, seen.y), seen.ho
 
 
 def _zeroed_only(seen: Evaluated) -> Outputs:
     """All steps are taken, and Y is zeroed past the length."""
     y, ho = seen.again(_whole(seen.inputs))
-    return np.where(past(seen), 0.0, y), ho
+    return np.where(_past(seen), 0.0, y), ho
 
 
 def _last_state_past(seen: Evaluated) -> Outputs:
-    return np.where(past(seen), seen.ho[..., None, :], seen.y), seen.ho
+    return np.where(_past(seen), seen.ho[..., None, :], seen.y), seen.ho
 
 
 def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
@@ -126,13 +121,65 @@ def _carried_over(seen: Evaluated) -> Outputs:
     return y, ho
 
 
-def _sorted_rows(seen: Evaluated) -> Outputs:
-    """Rows sorted by length, the longest first, for packing, and not sorted back."""
-    order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")[:, None, :]
-    return (
-        np.take_along_axis(seen.y, order[..., None, None], axis=2),
-        np.take_along_axis(seen.ho, order[..., None], axis=2),
-    )
+def _by_length(seen: Evaluated, array: Array) -> Array:
+    """Sort the rows of an output by length, the longest first, as packing does."""
+    order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")
+    return np.take_along_axis(array, order.reshape(len(order), 1, -1, *[1] * (array.ndim - 3)), 2)
+
+
+def _unsorted_h0(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    """Start the longest row from the first row's h0, the next from the second's, and so on."""
+    order = np.argsort(-inputs.lengths, axis=-1, kind="stable")
+    place = np.argsort(order, axis=-1, kind="stable")[:, None, :, None]
+    return replace(inputs, h0=np.take_along_axis(inputs.h0, place, axis=2))
+
+
+def _first_of_batch(array: Array) -> Array:
+    return np.broadcast_to(array[:, :, :1], array.shape)
+
+
+def _second_from_first(seen: Evaluated) -> Outputs:
+    """Start the second direction from the last state of the first."""
+    h0 = seen.inputs.h0.astype(np.float64)
+    h0[:, 1:] = seen.ho[:, : h0.shape[1] - 1]
+    return seen.again(replace(seen.inputs, h0=h0))
+
+
+def _x_of(place: Callable[[Array], Array], *, steps: bool) -> Change:
+    """Take x of another step, as a function of its number in processing order, or of another time.
+
+    Steps are those of the first direction: what directions read is one x.
+    """
+
+    def change(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
+        time = inputs.x.shape[-2]
+        order = processing_order(s.directions[0], inputs.lengths, time) if steps else None
+        last = np.maximum(inputs.lengths[..., None] - 1, 0) if steps else time - 1
+        taken = np.clip(place(np.arange(time)), 0, last)
+        taken = np.broadcast_to(taken, inputs.x.shape[:-1])[..., None]
+        x = np.take_along_axis(in_order(inputs.x, order), taken, axis=-2)
+        return replace(inputs, x=in_order(x, order))
+
+    return change
+
+
+def _each_from_h0(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
+    """Start every step from h0."""
+
+    def advance(d: Any, _: int, rows: Array, wx: Mapping[str, Any], __: Array) -> Array:
+        h0 = d.h0[..., rows, :]
+        return np.asarray(step(arithmetic, semantics, d, wx, h0, alter).state)
+
+    return advance
+
+
+def _before(seen: Evaluated) -> Outputs:
+    """Let Y of each step hold the state before it."""
+    y = np.zeros_like(seen.y)
+    for d, direction in enumerate(seen.semantics.directions):
+        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
+        y[:, d] = states_before(seen.y[:, d], seen.inputs.h0[:, d], order)
+    return np.where(_past(seen), 0.0, y), seen.ho
 
 
 SEQUENCE_VARIANTS = (
@@ -186,6 +233,43 @@ SEQUENCE_VARIANTS = (
     Variant("last-output-in-time-order", "the last {y} of reverse taken from the end of the sequence in the order of time",
             needs=("direction", "sequence"), last=_last_in_time),
     Variant("rows-left-sorted", "rows sorted by length for packing, and not put back", needs=("lengths",),
-            outputs=_sorted_rows),
+            outputs=lambda seen: (_by_length(seen, seen.y), _by_length(seen, seen.ho))),
 )  # fmt: skip
 """The first state, directions, lengths, padding, and where Y and Ho are taken from."""
+ELSEWHERE = (
+    Variant("x-one-late", "{x} of the step before taken", needs=("axis.time",), between_steps=True,
+            inputs=_x_of(lambda n: n - 1, steps=True)),
+    Variant("x-one-early", "{x} of the step after taken", needs=("axis.time",), between_steps=True,
+            inputs=_x_of(lambda n: n + 1, steps=True)),
+    Variant("x-of-time-before", "{x} of the time before taken", needs=("axis.time",), between_steps=True,
+            inputs=_x_of(lambda n: n - 1, steps=False)),
+    Variant("x-of-time-after", "{x} of the time after taken", needs=("axis.time",), between_steps=True,
+            inputs=_x_of(lambda n: n + 1, steps=False)),
+    Variant("x-of-first-step", "{x} of the first step taken for every step", needs=("axis.time",), between_steps=True,
+            inputs=_x_of(lambda n: 0 * n, steps=True)),
+    Variant("steps-up-to-1", "no more than the first step taken", needs=("axis.time",), between_steps=True,
+            inputs=_lengths(lambda n, _: np.minimum(n, 1))),
+    Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
+            inputs=_h0(lambda h, _: _first_of_batch(h))),
+    Variant("h0-left-unsorted", "rows sorted by length, the longest first, and {h0} not sorted with them",
+            needs=("lengths",), between_steps=True, inputs=_unsorted_h0),
+    Variant("second-from-first", "the second direction started from the last state of the first",
+            needs=("axis.direction",), outputs=_second_from_first),
+    Variant("each-from-h0", "every step started from {h0} instead of the state before it", needs=("axis.time",),
+            between_steps=True, advance=_each_from_h0),
+    Variant("Ho-of-longest-end", "{ho} taken from {y} at the time where the longest row ends",
+            needs=("lengths", "y.time"), outputs=_ho_at(lambda n, _, __: n.max(axis=-1, keepdims=True) - 1)),
+    Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",),
+            outputs=lambda seen: (_by_length(seen, seen.y), seen.ho)),
+    Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),
+            outputs=_before),
+    Variant("Y-of-first-row", "{y} of the first row of the batch written for every row", needs=("axis.time",),
+            outputs=lambda seen: (_first_of_batch(seen.y), seen.ho)),
+    Variant("Ho-of-first-row", "{ho} of the first row of the batch written for every row",
+            outputs=lambda seen: (seen.y, _first_of_batch(seen.ho))),
+    Variant("Y-zero", "{y} left zero", needs=("axis.time",), outputs=lambda seen: (0 * seen.y, seen.ho)),
+    Variant("Ho-zero", "{ho} left zero", outputs=lambda seen: (seen.y, 0 * seen.ho)),
+    Variant("Ho-h0", "{h0} handed out as {ho}", needs=("axis.time",),
+            outputs=lambda seen: (seen.y, seen.inputs.h0.astype(np.float64))),
+)  # fmt: skip
+"""Inputs of other steps, first states of others, outputs of other rows, times and steps."""
