@@ -1,10 +1,9 @@
-"""What tells two groups apart: the simplest condition that is true of all of one and of none of the other."""
+"""What sets one group apart from another: conditions that all of the one fulfil, and none of the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import comb, factorial
 
 import numpy as np
@@ -12,151 +11,127 @@ import numpy as np
 from ...cases.dtypes import Array
 
 FEWEST = 3
-"""So many of each group at least, or anything tells them apart."""
+"""Minimum members of each group, and of others that a condition excludes: fewer share much by chance."""
 SURE, ENOUGH = 20, 12
-"""There are so many times as many ways to choose the group as features that could tell it apart by chance; a
-group of more than that is as good as one of so many."""
+"""Minimum ways to choose the group for each feature that is tried: so chance finds one in 5 % of searches.
+Maximum members that count for that: with more the number only grows."""
 FEWEST_REAL, SHARE_REAL = 12, 0.1
-"""So many of each where the condition is a threshold of a real number, and so many others for each member."""
+"""Minimum members of each group, and others by members, where a threshold may lie anywhere."""
 REAL_EXCEPTIONS = 0.05
-"""Of the others, no more than this share may be an exception to such a condition."""
-
-MOST_TOGETHER = 40
-"""Of so many conditions two or three are tried together."""
-
-Words = Mapping[str, str | Callable[[float], str]]
-"""What says a condition, by the comparison (`==`, `>=`, `<`): a text with {value} for what is compared
-with, or a function of that; "" where nothing is to be said."""
+"""Maximum share of the others beyond such a threshold: with more of them, some threshold always fits."""
+MOST_TOGETHER = 3
+"""Maximum conditions in one sentence: nobody reads a place out of four."""
 
 
 @dataclass(frozen=True)
 class Feature:
-    """Something that is known of every member of both groups: `values` (n,).
+    """Something that every member has: for each block, `values` that broadcast to the masks of its members.
 
-    Comparisons that it has no `words` for are not tried. Of a `real` one, what is compared with lies between
-    the values of the two groups.
+    `words` are those of each comparison that is tried (`==`, `>=`, `<`), with {value} for the number compared
+    with. That of a `real` feature lies between the values of the two groups.
     """
 
-    values: Array
-    words: Words
+    values: Sequence[Array]
+    words: Mapping[str, str]
     real: bool = False
+
+
+def whether(values: Sequence[Array], yes: str, no: str = "") -> Feature:
+    """Make a feature of what is so or not, with the words for either."""
+    return Feature(values, {">=": yes, "<": no})
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What all members of one group have: the feature at `place`, compared with a number, and in words. Of
-    the others `exceptions` have it too."""
+    """What all members of the group fulfil, and so many `exceptions` of the others, in words."""
 
-    place: int
+    words: str
+    feature: Feature
     comparison: str
     number: float
-    words: str
     exceptions: int
 
-    def holds(self, values: Array) -> Array:
-        """(n,) of which members, of whom these are the values of the feature, it is true."""
-        if self.comparison == "==":
-            return np.asarray(values == self.number)
-        return np.asarray(
-            values >= self.number if self.comparison == ">=" else values < self.number
-        )
+
+@dataclass(frozen=True)
+class Groups:
+    """Masks of the members and of the others: one of each for a block."""
+
+    members: Sequence[Array]
+    others: Sequence[Array]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many members and others there are."""
+        return _count(self.members), _count(self.others)
+
+    def within(self, condition: Condition) -> Groups:
+        """Keep the others that fulfil a condition."""
+        values, number = condition.feature.values, condition.number
+        compare = {"==": np.equal, ">=": np.greater_equal, "<": np.less}[condition.comparison]
+        pairs = zip(self.others, values, strict=True)
+        return replace(self, others=[mask & compare(value, number) for mask, value in pairs])
 
 
-def conditions(features: Sequence[Feature], group: Array) -> list[str]:
-    """The conditions that are true of all members of the group (n,) and of no other, in the order of the
-    features; none where there are too few members of either."""
-    return [one.words for one in _found(features, group, 0.0)]
-
-
-def conditions_together(features: Sequence[Feature], group: Array) -> str:
-    """The fewest conditions, two or three, that are true of all members of the group (n,), and of no other
-    together, in words; "" where there are none. Each is needed: so many others fulfil all but that. And
-    the group has the more members the more conditions there are, for few have much in common."""
-    known: dict[bytes, tuple[Condition, Array]] = {}
-    for one in _found(features, group, 1.0):
-        others = one.holds(features[one.place].values[~group])
-        if not others.all():
-            known.setdefault(others.tobytes(), (one, others))
-    for size in (2, 3):
-        many = int(group.sum()) >= FEWEST * factorial(size)
-        if not many or not enough(*_counts(group), comb(len(features), size)):
-            return ""
-        for chosen in combinations(list(known.values())[:MOST_TOGETHER], size):
-            if _all_needed([others for _, others in chosen]):
-                return _joined([one.words for one, _ in chosen])
-    return ""
-
-
-def _all_needed(each: Sequence[Array]) -> bool:
-    """Whether no other fulfils all conditions, and FEWEST fulfil all but one, whichever that is."""
-    count = np.sum(each, axis=0)
-    if (count == len(each)).any():
-        return False
-    return all(int((~one & (count == len(each) - 1)).sum()) >= FEWEST for one in each)
-
-
-def _joined(words: Sequence[str]) -> str:
-    """Conditions in one: "where …, … and …"."""
-    first, *more, last = [words[0], *(one.removeprefix("where ") for one in words[1:])]
-    return f"{', '.join([first, *more])} and {last}"
-
-
-def nearest_condition(
-    features: Sequence[Feature], group: Array, exceptions: float
-) -> Condition | None:
-    """The condition that is true of all members of the group, and of the fewest others: of no more than the
-    share `exceptions`; None where there is none."""
-    return min(_found(features, group, exceptions), key=lambda one: one.exceptions, default=None)
-
-
-def _found(features: Sequence[Feature], group: Array, exceptions: float) -> Iterator[Condition]:
-    """Conditions that are true of all members of the group."""
-    members, rest = _counts(group)
-    if not enough(members, rest, len(features)):
-        return
-    many = members >= FEWEST_REAL and rest >= max(FEWEST_REAL, SHARE_REAL * members)
-    for place, feature in enumerate(features):
-        share = min(exceptions, REAL_EXCEPTIONS) if feature.real else exceptions
-        if many or not feature.real:
-            for comparison, number, others in _of_feature(feature, group, share * rest):
-                if words := _said(feature.words[comparison], number):
-                    yield Condition(place, comparison, number, words, others)
-
-
-def _counts(group: Array) -> tuple[int, int]:
-    """How many members and others there are."""
-    return int(group.sum()), int((~group).sum())
+def _count(masks: Sequence[Array]) -> int:
+    return sum(int(mask.sum()) for mask in masks)
 
 
 def enough(members: int, others: int, tried: int) -> bool:
-    """Whether there are so many of each group that chance does not tell them apart by something of all that
-    is tried."""
+    """Say whether groups are so large that no feature of all that are tried separates them by chance."""
     fewer = min(members, others)
     return fewer >= FEWEST and comb(members + others, min(fewer, ENOUGH)) >= SURE * tried
 
 
-def _of_feature(
-    feature: Feature, group: Array, most_wrong: float
-) -> Iterator[tuple[str, float, int]]:
-    """Comparisons and numbers that all of the group fulfil, with how many others do."""
-    inside, outside = feature.values[group], feature.values[~group]
+def conditions(
+    features: Sequence[Feature], groups: Groups, exceptions: float = 0.0
+) -> Iterator[Condition]:
+    """Find what all members fulfil, and no more than a share of the others; in the order of the features."""
+    members, others = groups.counts
+    if not enough(members, others, len(features)):
+        return
+    many = members >= FEWEST_REAL and others >= max(FEWEST_REAL, SHARE_REAL * members)
+    for feature in features:
+        share = min(exceptions, REAL_EXCEPTIONS) if feature.real else exceptions
+        if many or not feature.real:
+            yield from _of_feature(feature, groups, share * others)
+
+
+def _of_feature(feature: Feature, groups: Groups, most: float) -> Iterator[Condition]:
+    inside, _ = _values(feature, groups.members)
+    outside, counts = _values(feature, groups.others)
     if not (np.isfinite(inside).all() and np.isfinite(outside).all()):
         return
-    least, most = inside.min(), inside.max()
-    equal = int((outside == least).sum())
-    if "==" in feature.words and least == most and equal <= most_wrong:
-        yield "==", least, equal
-    below, above = outside[outside < least], outside[outside > most]
-    if ">=" in feature.words and len(outside) - len(below) <= most_wrong and below.size:
-        yield ">=", _between(below.max(), least, feature.real), len(outside) - len(below)
-    if "<" in feature.words and len(outside) - len(above) <= most_wrong and above.size:
-        yield "<", _between(most, above.min(), feature.real), len(outside) - len(above)
+    least, largest = inside.min(), inside.max()
+    below, above = outside < least, outside > largest
+    found: dict[str, tuple[float, Array]] = {}
+    if least == largest:
+        found["=="] = least, outside != least
+    if below.any():
+        low = outside[below].max()
+        found[">="] = _between(low, least) if feature.real else least, below
+    if above.any():
+        high = outside[above].min()
+        found["<"] = _between(largest, high) if feature.real else high, above
+    for comparison, words in feature.words.items():
+        number, excluded = found.get(comparison, (0.0, below))
+        rest = int(counts[~excluded].sum())
+        if words and comparison in found and excluded.any() and rest <= most:
+            words = words.replace("{value}", f"{number:g}")
+            yield Condition(words, feature, comparison, float(number), rest)
 
 
-def _between(low: float, high: float, real: bool) -> float:
-    """The number of fewest digits between two; of whole numbers, the higher."""
-    if not real:
-        return high
+def _values(feature: Feature, masks: Sequence[Array]) -> tuple[Array, Array]:
+    """List the values of a feature, each with how many of the masks have it there."""
+    found = [(np.zeros(0), np.zeros(0, np.int64))]
+    for value, mask in zip(feature.values, masks, strict=True):
+        same = tuple(axis for axis, size in enumerate(value.shape) if size == 1)
+        counts = mask.sum(axis=same, keepdims=True)
+        found.append((value[counts > 0], counts[counts > 0]))
+    return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
+
+
+def _between(low: float, high: float) -> float:
+    """Find the number of fewest digits between two."""
     for digits in range(1, 17):
         middle = float(f"{(low + high) / 2:.{digits}g}")
         if low < middle < high:
@@ -164,5 +139,38 @@ def _between(low: float, high: float, real: bool) -> float:
     return high
 
 
-def _said(words: str | Callable[[float], str], value: float) -> str:
-    return words(value) if callable(words) else words.replace("{value}", f"{value:g}")
+def conditions_together(features: Sequence[Feature], groups: Groups) -> str:
+    """Find the fewest conditions, two or three, that no other fulfils together; "" where there are none.
+
+    Each is needed: FEWEST fulfil all but that. More conditions need more members: a few have much in common.
+    """
+    chosen, left = list[Condition](), groups
+    while left.counts[1] and len(chosen) < MOST_TOGETHER:
+        best = min(conditions(features, left, 1.0), key=lambda one: one.exceptions, default=None)
+        if best is None:
+            return ""
+        chosen.append(best)
+        left = left.within(best)
+    members, others = groups.counts
+    size = len(chosen)
+    many = members >= FEWEST * factorial(size) and enough(
+        members, others, comb(len(features), size)
+    )
+    if left.counts[1] or not many:
+        return ""
+    for one in chosen:
+        rest = groups
+        for other in chosen:
+            rest = rest if other is one else rest.within(other)
+        if rest.counts[1] < FEWEST:
+            return ""
+    order = [id(feature) for feature in features]
+    return joined(
+        [one.words for one in sorted(chosen, key=lambda one: order.index(id(one.feature)))]
+    )
+
+
+def joined(words: Sequence[str]) -> str:
+    """Join conditions: "where …, … and …"."""
+    first, *rest = [words[0], *(one.removeprefix("where ") for one in words[1:])]
+    return " and ".join([", ".join([first, *rest[:-1]]), *rest[-1:]])

@@ -1,4 +1,4 @@
-"""What cases ask for, as features by which failing cases may be told from passing ones."""
+"""What cases ask for, as features that may set failing cases apart from passing ones."""
 
 from __future__ import annotations
 
@@ -12,149 +12,119 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import semantics
 from ...cases.question import sizes_of
 from ...vectors.block import Block
-from .apart import Feature, Words, conditions, conditions_together
+from .apart import FEWEST, Feature, Groups, conditions, conditions_together, whether
 
-_SIZES = {
+SIZES = {
     "hidden": "the hidden size",
     "input": "the input size",
     "batch": "the batch size",
     "time": "the length of the time axis",
 }
-MOST_VALUES = 24
-"""An attribute with more values than this tells nothing by one of them."""
+MULTIPLES = {
+    2: ("even", "odd"),
+    4: ("a multiple of 4", "no multiple of 4"),
+    8: ("a multiple of 8", "no multiple of 8"),
+}
+"""How many elements kernels take at once, in words."""
 _FUNCTIONS = {"f": "the gates' function", "g": "the candidate's function"}
-Asked = dict[tuple[str, str], Any]
-"""What a case asks for, by kind and name: sizes, whether the input is wider than the state, given tensors,
-attributes, what lengths are, and f and g, of any direction."""
+Words = tuple[str, str]
+"""What says that something is so, and that it is not; of a number its name, and nothing."""
 
 
 def what_tells_apart(
     failing: Sequence[tuple[Block, Array]], others: Sequence[tuple[Block, Array]]
 ) -> list[str]:
-    """What is true of all of some cases and of none of others, in words; both by blocks, with which of their
-    cases are meant (n,). Where no one thing is, the fewest that are together."""
+    """Say what is true of all of some cases and of none of others; both by blocks, with masks (n,).
+
+    Where no one condition is, it is the fewest that are together.
+    """
     inside, outside = (
         [asked for block, mask in group for asked in _asked(block, mask)]
         for group in (failing, others)
     )
-    everyone = [*inside, *outside]
-    features, group = list(_features(everyone)), np.arange(len(everyone)) < len(inside)
-    found = conditions(features, group)
-    return found or [one for one in [conditions_together(features, group)] if one]
+    features = list(_features([*inside, *outside]))
+    members = np.arange(len(inside) + len(outside)) < len(inside)
+    groups = Groups([members], [~members])
+    found = [one.words for one in conditions(features, groups)]
+    return found or [one for one in [conditions_together(features, groups)] if one]
 
 
-def _asked(block: Block, mask: Array) -> Iterator[Asked]:
-    """What each of some cases of a block asks for."""
+def of_size(name: str, size: Array) -> Iterator[Feature]:
+    """Make the features of a size, which is NaN where there is none."""
+    words = {"==": "{value}", ">=": "{value} or more", "<": "less than {value}"}
+    yield Feature([size], {sign: f"where {name} is {text}" for sign, text in words.items()})
+    for number, (yes, no) in MULTIPLES.items():
+        divides = np.where(np.isnan(size), size, size % number == 0)
+        yield whether([divides], f"where {name} is {yes}", f"where {name} is {no}")
+
+
+def _features(cases: Sequence[dict[Words, float]]) -> Iterator[Feature]:
+    """Make the features of cases; of what is so or not, those that FEWEST have, and FEWEST have not."""
+    found = dict.fromkeys(words for case in cases for words in case)
+    values = {words: np.array([case.get(words, 0.0) for case in cases]) for words in found}
+    masks = {mask.tobytes() for mask in values.values()}
+    for (yes, no), mask in values.items():
+        if yes in SIZES.values():
+            yield from of_size(yes, np.where(mask == 0, np.nan, mask))
+        elif FEWEST <= np.count_nonzero(mask) <= len(mask) - FEWEST:
+            yield whether([mask], yes, "" if (1.0 - mask).tobytes() in masks else no)
+
+
+def _asked(block: Block, mask: Array) -> Iterator[dict[Words, float]]:
+    """List what each of some cases of a block asks for: 1 for what is so, and sizes."""
     rows = np.flatnonzero(mask)
     if not rows.size:
         return
     operator = OPERATORS[block.operator]
-    shared: Asked = {("operator", ""): block.operator, ("dtype", ""): block.dtype}
-    shared |= {("given", name): True for name in block.inputs}
-    for symbol, size in sizes_of(block.question(int(rows[0]))).items():
-        if operator.sizes[symbol] in _SIZES:
-            shared["size", operator.sizes[symbol]] = size
-    if {("size", "hidden"), ("size", "input")} <= shared.keys():
-        shared["wider", ""] = shared["size", "input"] > shared["size", "hidden"]
-    named = [t.name for t in operator.inputs if t.role == "lengths" and t.name in block.inputs]
-    time = shared.get(("size", "time"), 1)
+    shared = {(f"in cases of {block.operator}", ""): 1.0, (f"in {block.dtype}", ""): 1.0}
+    shared |= {
+        (f"where {name} is given", f"where {name} is left out"): 1.0 for name in block.inputs
+    }
+    for name in block.answer.outputs:
+        shared[f"where {name} is asked for", f"where {name} is not asked for"] = 1.0
+    symbols = sizes_of(block.question(int(rows[0])))
+    sizes = {operator.sizes[symbol]: float(size) for symbol, size in symbols.items()}
+    shared |= {(words, ""): sizes[name] for name, words in SIZES.items() if name in sizes}
+    if sizes.get("input", 0.0) > sizes.get("hidden", np.inf):
+        wider = "where the hidden size is as large as the input size, or larger"
+        shared["where the input size is larger than the hidden size", wider] = 1.0
+    lengths = [t.name for t in operator.inputs if t.role == "lengths" and t.name in block.inputs]
+    time = int(sizes.get("time", 1.0))
     for row in rows.tolist():
-        asked = dict(shared)
-        for name, value in operator.with_defaults(block.given[row]).items():
-            attribute = operator.attribute(name)
-            if attribute and attribute.sets != "hidden":
-                asked["asked", name] = value
-        asked |= _functions(block, row)
-        mine = block.inputs[named[0]][row] if named else np.array([time])
-        asked["lengths", "ragged"] = bool((mine != mine.flat[0]).any())
-        asked["lengths", "empty"] = bool((mine == 0).any())
-        asked["lengths", "whole"] = bool((mine == time).all())
-        yield asked
+        attributes = operator.with_defaults(block.given[row])
+        found = [words for name in attributes for words in _of_attribute(block, name, attributes)]
+        meant = semantics(operator, attributes)
+        for name, words in _FUNCTIONS.items():
+            each = {function.name for function in getattr(meant, name)}
+            found += [
+                (f"where {words} is {one}", f"where {words} is not {one}") for one in sorted(each)
+            ]
+        mine = block.inputs[lengths[0]][row] if lengths else np.array([time])
+        yield shared | dict.fromkeys(found, 1.0) | _of_lengths(mine, time)
 
 
-def _functions(block: Block, row: int) -> Asked:
-    """Which functions the gates and the candidate of a case have."""
-    operator = OPERATORS[block.operator]
-    meant = semantics(operator, operator.with_defaults(block.given[row]))
-    return {
-        ("function", name): {function.name for function in getattr(meant, name)}
-        for name in _FUNCTIONS
-    }
-
-
-_LENGTHS = {
-    "ragged": ("where rows differ in length", "where all rows are of one length"),
-    "empty": ("where a row has length 0", "where no row has length 0"),
-    "whole": (
-        "where every row is as long as the time axis",
-        "where a row is shorter than the time axis",
-    ),
-}
-
-
-def _features(cases: Sequence[Asked]) -> Iterator[Feature]:
-    for kind, name in dict.fromkeys(key for case in cases for key in case):
-        values = [case.get((kind, name)) for case in cases]
-        if kind == "size":
-            yield _of_size(_SIZES[name], values)
-        elif kind == "wider":
-            words = "where the input size is larger than the hidden size"
-            no = "where the hidden size is as large as the input size, or larger"
-            yield _whether([value is True for value in values], words, no)
-        elif kind == "given":
-            given = [value is True for value in values]
-            yield _whether(given, f"where {name} is given", f"where {name} is left out")
-        elif kind == "lengths":
-            yield _whether([value is True for value in values], *_LENGTHS[name])
-        elif kind == "asked":
-            yield from _of_attribute(name, values)
-        elif kind == "function":
-            yield from _of_function(_FUNCTIONS[name], [value or set() for value in values])
-        else:
-            for one in dict.fromkeys(values):
-                words = f"in {'cases of ' * (kind == 'operator')}{one}"
-                yield _whether([value == one for value in values], words, "")
-
-
-def _of_size(name: str, values: Sequence[Any]) -> Feature:
-    words: Words = {
-        "==": f"where {name} is {{value}}",
-        ">=": f"where {name} is {{value}} or more",
-        "<": f"where {name} is less than {{value}}",
-    }
-    return Feature(np.array([np.nan if v is None else float(v) for v in values]), words)
-
-
-def _of_attribute(name: str, values: Sequence[Any]) -> Iterator[Feature]:
-    """Each value of an attribute; of a list, each of its entries."""
-    lists = [value if isinstance(value, list) else [value] for value in values]
-    is_list = any(isinstance(value, list) for value in values)
-    told = [[_word(entry) for entry in entries] for entries in lists]
-    each = dict.fromkeys(entry for entries in told for entry in entries)
-    if len(each) > MOST_VALUES:
+def _of_attribute(block: Block, name: str, attributes: dict[str, Any]) -> Iterator[Words]:
+    """Say the value of an attribute; of a list, each of its entries."""
+    attribute = OPERATORS[block.operator].attribute(name)
+    if not attribute or attribute.sets == "hidden":
         return
-    for one in each:
-        yes, no = f"where {name} is {one}", f"where {name} is not {one}"
-        if is_list:
-            yes, no = f"where {name} has {one}", f"where {name} has no {one}"
-        if one in ("None", "inf"):
-            yes, no = f"where no {name} is asked for", f"where {name} is asked for"
-        elif len(each) == 2 and not is_list:
-            no = ""  # the other value says so
-        yield _whether([one in entries for entries in told], yes, no)
+    value = attributes[name]
+    for one in value if isinstance(value, list) else [value]:
+        word = str(one).lower() if isinstance(one, bool) else str(one)
+        if word in ("None", "inf"):
+            yield f"where no {name} is asked for", f"where {name} is asked for"
+        elif isinstance(value, list):
+            yield f"where {name} has {word}", f"where {name} has no {word}"
+        else:
+            yield f"where {name} is {word}", f"where {name} is not {word}"
 
 
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _of_function(name: str, values: Sequence[set[str]]) -> Iterator[Feature]:
-    """Each function that the gates, or the candidate, have."""
-    for one in dict.fromkeys(function for functions in values for function in sorted(functions)):
-        has = [one in functions for functions in values]
-        yield _whether(has, f"where {name} is {one}", f"where {name} is not {one}")
-
-
-def _whether(has: Sequence[bool], yes: str, no: str) -> Feature:
-    """Something that is so or not, with the words for either."""
-    return Feature(np.array(has, float), {">=": yes, "<": no})
+def _of_lengths(lengths: Array, time: int) -> dict[Words, float]:
+    differ = ("where rows differ in length", "where all rows are of one length")
+    empty = ("where a row has length 0", "where no row has length 0")
+    shorter = (
+        "where a row is shorter than the time axis",
+        "where every row is as long as the time axis",
+    )
+    found = {differ: lengths != lengths.flat[0], empty: lengths == 0, shorter: lengths < time}
+    return {words: float(mask.any()) for words, mask in found.items()}

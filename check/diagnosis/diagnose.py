@@ -18,7 +18,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.known import has_number
-from .arithmetic import arithmetic_findings, no_larger, sound
+from .arithmetic import arithmetic_findings, sizes_of_errors, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import (
@@ -79,14 +79,13 @@ def diagnose(
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
     placed = _searched(search, local, coarse, np.array(narrow))
-    found = explanations(search, placed, passing, which & ~done, local)
+    found = explanations(search, placed, passing, which & ~done)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, again = _asked_again(parts, chosen, replies)
     explained = done | any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
-    small = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts, local, fitting))
-    coarser = [one for one in small if one[0].certain]
+    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts))
     explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = _curved(search, local, which & ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
@@ -97,7 +96,7 @@ def diagnose(
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         again = _known(parts, left, passing, local, replies, again)
-    again += [no_larger(one) for one, cases in small if not one.certain and (cases & left).any()]
+    again += sizes_of_errors(rows, held, left)
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),

@@ -1,247 +1,184 @@
-"""Where in the steps of cases something holds: a unit, a step, a row, a direction, a size, some values."""
+"""Where in the outputs of cases something is: a direction, a step, a row, a unit, a size, some values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...gen.variants.expressions import QUANTITIES
-from .apart import Condition, Feature, Words, enough, nearest_condition
+from ...gen.stacks import Stack
+from .apart import Condition, Feature, Groups, conditions, enough, joined, whether
+from .asked import SIZES, of_size
 from .steps import Steps
 
 GROUPS = (4, 8, 16, 32)
-"""How many hidden units are computed together in many kernels."""
-MOST_ELEMENTS = 1 << 16
-"""The place is looked for among so many states in it, and so many others; of more, among some that are evenly
-taken, and is then held against all."""
-Spread = Callable[[Array, str], Array]
-"""Gives one value for each state that is looked at, from values and the letters of their axes: some of n, d,
-r, h (case, direction, row, hidden unit)."""
+"""How many hidden units many kernels compute at once."""
+MOST_CONDITIONS = 2
+"""Maximum conditions of a place that has exceptions: a third says more of chance than of the place."""
+
+
+@dataclass(frozen=True)
+class Elements:
+    """The elements of an output of stacked cases, (n, direction, rows, hidden) as those of `Steps`.
+
+    `number` is NaN where an element is of no step.
+    """
+
+    stack: Stack
+    number: Array
+    row: Array
+
+    @property
+    def lengths(self) -> Array:
+        """(n, rows) the length of the row of the batch that each row is of."""
+        return np.asarray(self.stack.inputs.lengths[:, self.row])
+
+
+States = Steps | Elements
 
 
 def where(
-    steps: Sequence[Steps],
+    states: Sequence[States],
     group: Sequence[Array],
     others: Sequence[Array],
     exceptions: float = 0.0,
 ) -> str:
-    """The simplest place, in words, where the states of the group are, and of the others no more than the
-    share `exceptions`; "" where there is none. Both are masks (n, direction, rows, hidden), one of each of
-    the steps."""
-    known = [
-        _Known(*one)
-        for one in zip(steps, group, others, strict=True)
-        if one[1].any() or one[2].any()
-    ]
-    counts = [sum(int(masks.sum()) for masks in each) for each in (group, others)]
-    every = [max(1, -(-count // MOST_ELEMENTS)) for count in counts]
-    place = _nearest([one.every(*every) for one in known], exceptions)
-    if place is None or not (every == [1, 1] or _held(place, known, exceptions)):
-        return ""
-    return place.words
+    """Say the simplest place where the states of the group are, and of the others no more than a share.
+
+    "" where there is none, or most that are there are others. Both are masks (n, direction, rows, hidden).
+    """
+    each = zip(states, group, others, strict=True)
+    known = [one for one in each if one[1].any() or one[2].any()]
+    features = _features([one for one, _, _ in known])
+    groups = Groups([mask for _, mask, _ in known], [mask for _, _, mask in known])
+    if not enough(*_cases(groups), len(features)):
+        features = [one for one in features if not _of_cases(one, groups)]
+    found: list[Condition] = []
+    while len(found) < MOST_CONDITIONS:
+        nearest = min(
+            conditions(features, groups, exceptions), key=lambda one: one.exceptions, default=None
+        )
+        if nearest is None:
+            break
+        found.append(nearest)
+        groups = groups.within(nearest)
+    members, rest = groups.counts
+    return joined([one.words for one in found]) if found and rest <= members else ""
 
 
-@dataclass(frozen=True)
-class _Known:
-    """Steps with their states in the group and the other ones, masks (n, direction, rows, hidden)."""
-
-    steps: Steps
-    group: Array
-    others: Array
-
-    @property
-    def all(self) -> Array:
-        """The states of either."""
-        return np.asarray(self.group | self.others)
-
-    def every(self, group: int, others: int) -> _Known:
-        """One of every so many states, and the first of either."""
-        return replace(self, group=_every(self.group, group), others=_every(self.others, others))
+def _cases(groups: Groups) -> list[int]:
+    """Count the cases with a state in the group, and with another one."""
+    each = (groups.members, groups.others)
+    return [sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks) for masks in each]
 
 
-def _every(mask: Array, number: int) -> Array:
-    if number == 1:
-        return mask
-    thinned = np.zeros_like(mask)
-    thinned.flat[np.flatnonzero(mask)[::number]] = True
-    return thinned
-
-
-def _nearest(known: Sequence[_Known], exceptions: float) -> Condition | None:
-    each = [list(_features(one.steps, one.all)) for one in known]
-    if not each:
-        return None
-    inside = np.concatenate([one.group[one.all] for one in known])
-    features = [
-        Feature(np.concatenate([one[number].values for one in each]), first.words, first.real)
-        for number, first in enumerate(each[0])
-    ]
-    starts = _first_states(known)
-    members, others = (int(np.logical_or.reduceat(s, starts).sum()) for s in (inside, ~inside))
-    if not enough(members, others, len(features)):
-        features = [replace(f, words={}) if _of_cases(f, starts) else f for f in features]
-    return nearest_condition(features, inside, exceptions)
-
-
-def _first_states(known: Sequence[_Known]) -> Array:
-    """The places of each case's first state, among the states of all."""
-    cases = [np.flatnonzero(one.all) // one.all[0].size for one in known]
-    each = [np.diff(some, prepend=-1) != 0 for some in cases]
-    return np.flatnonzero(np.concatenate(each))
-
-
-def _of_cases(feature: Feature, starts: Array) -> bool:
-    """Whether it is the same for all states of a case: then there are no more of it than cases."""
-    least, most = (of.reduceat(feature.values, starts) for of in (np.minimum, np.maximum))
-    return bool((least == most).all())
-
-
-def _held(place: Condition, known: Sequence[_Known], exceptions: float) -> bool:
-    """Whether all states of the groups are in a place that was found of some, and the others are not."""
-    there = others = 0
-    for one in known:
-        [feature] = islice(_features(one.steps, one.all), place.place, place.place + 1)
-        inside, mine = place.holds(feature.values), one.group[one.all]
-        if not inside[mine].all():
+def _of_cases(feature: Feature, groups: Groups) -> bool:
+    """Say whether a feature is the same for all states of each case: then only cases count."""
+    for values, *masks in zip(feature.values, groups.members, groups.others, strict=True):
+        mask = masks[0] | masks[1]
+        low, high = (
+            which(np.where(mask, values, other), axis=(1, 2, 3))
+            for which, other in ((np.min, np.inf), (np.max, -np.inf))
+        )
+        if (low < high).any():
             return False
-        there, others = there + int(inside[~mine].sum()), others + int((~mine).sum())
-    return there <= exceptions * others
+    return True
 
 
-def _features(steps: Steps, mask: Array) -> Iterator[Feature]:
-    """What is known of the states of a mask, what is simple first."""
-    shape = steps.seen.shape
-
-    def spread(values: Array, axes: str) -> Array:
-        index = tuple(slice(None) if axis in axes else None for axis in "ndrh")
-        return np.broadcast_to(values[index], shape)[mask].astype(np.float64)
-
-    yield from _of_time(steps, spread)
-    yield from _of_rows(steps, spread)
-    yield from _of_units(shape[-1], spread)
-    yield from _of_sizes(steps, int(mask.sum()))
-    yield from _of_values(steps, mask)
+def _features(states: Sequence[States]) -> list[Feature]:
+    """Make the features of all states, what is simple first."""
+    each = [[*_of_time(one), *_of_rows(one), *_of_units(one), *_of_values(one)] for one in states]
+    return [
+        replace(same[0], values=[one.values[0] for one in same]) for same in zip(*each, strict=True)
+    ]
 
 
-def _of_time(steps: Steps, spread: Spread) -> Iterator[Feature]:
-    semantics = steps.stack.semantics
-    yield Feature(
-        spread(semantics.backwards.astype(int), "nd"),
-        {">=": "in reverse", "<": "in the forward direction"},
-    )
-    second = {">=": "in the second direction", "<": "in the first direction"}
-    yield Feature(spread(np.arange(len(semantics.directions)), "d"), second)
-    step: Words = {
-        "==": partial(_counted, "in the first step", "in step {value}, counted from 0"),
-        ">=": "from step {value} on, counted from 0",
+def _of_time(states: States) -> Iterator[Feature]:
+    semantics, number = states.stack.semantics, states.number[..., None]
+    reverse = semantics.backwards[:, :, None, None]
+    second = np.arange(len(semantics.directions))[None, :, None, None]
+    left = states.lengths[:, None, :, None] - 1 - number
+    step = {
+        "==": "in step {value} (counted from 0)",
+        ">=": "from step {value} on (counted from 0)",
         "<": "in the first {value} steps",
     }
-    yield Feature(spread(steps.number, "ndr"), step)
-    left = steps.lengths[:, None, :] - 1 - steps.number
-    last: Words = {
-        "==": partial(_counted, "in the last step", "{value} steps before the last"),
-        ">=": "in all but the last {value} steps",
-    }
-    yield Feature(spread(left, "ndr"), last)
-    yield Feature(spread(steps.number % 2, "ndr"), {"==": "in every second step"})
+    last = {"==": "{value} steps before the last", ">=": "in all but the last {value} steps"}
+    yield whether([reverse * 1], "in reverse", "in the forward direction")
+    yield whether([second], "in the second direction", "in the first direction")
+    yield whether([(number == 0) * 1], "in the first step")
+    yield Feature([number], step)
+    yield whether([(left == 0) * 1], "in the last step")
+    yield whether([(left > 0) * 1], "before the last step")
+    yield Feature([left], last)
 
 
-def _of_rows(steps: Steps, spread: Spread) -> Iterator[Feature]:
-    row: Words = {
-        "==": partial(_counted, "in the first row of the batch", "in row {value} of the batch"),
-        ">=": "in the rows of the batch from {value} on, counted from 0",
+def _of_rows(states: States) -> Iterator[Feature]:
+    row, lengths = states.row[None, None, :, None], states.lengths[:, None, :, None]
+    last = states.stack.inputs.x.shape[-3] - 1
+    place = {
+        "==": "in row {value} of the batch (counted from 0)",
+        ">=": "in the rows of the batch from {value} on (counted from 0)",
         "<": "in the first {value} rows of the batch",
     }
-    yield Feature(spread(steps.row, "r"), row)
-    last: Words = {"==": partial(_counted, "in the last row of the batch", "")}
-    yield Feature(spread(steps.stack.inputs.x.shape[-3] - 1 - steps.row, "r"), last)
-    yield Feature(spread(steps.row % 2, "r"), {"==": "in every second row of the batch"})
-    length: Words = {
+    length = {
         "==": "in rows of length {value}",
         ">=": "in rows of length {value} or more",
         "<": "in rows shorter than {value}",
     }
-    yield Feature(spread(steps.lengths, "nr"), length)
+    yield whether([(row == 0) * 1], "in the first row of the batch")
+    yield Feature([row], place)
+    yield whether([(row == last) * 1], "in the last row of the batch")
+    yield Feature([row % 2], {"==": "in every second row of the batch"})
+    yield Feature([lengths], length)
+    yield whether([lengths % 2], "in rows of odd length", "in rows of even length")
+    yield Feature([states.number[..., None] % 2], {"==": "in every second step"})
 
 
-def _of_units(hidden: int, spread: Spread) -> Iterator[Feature]:
-    unit = np.arange(hidden)
-    place: Words = {
+def _of_units(states: States) -> Iterator[Feature]:
+    hidden = states.stack.inputs.h0.shape[-1]
+    unit = np.arange(hidden)[None, None, None, :]
+    place = {
         "==": "in hidden unit {value}",
-        ">=": "in the hidden units from {value} on, counted from 0",
+        ">=": "in the hidden units from {value} on (counted from 0)",
         "<": "in the first {value} hidden units",
     }
-    yield Feature(spread(unit, "h"), place)
-    last: Words = {
-        "==": partial(_counted, "in the last hidden unit", "{value} hidden units before the last"),
-        "<": "in the last {value} hidden units",
-    }
-    yield Feature(spread(hidden - 1 - unit, "h"), last)
+    last = {"==": "{value} hidden units before the last", "<": "in the last {value} hidden units"}
+    yield Feature([unit], place)
+    yield whether([(unit == hidden - 1) * 1], "in the last hidden unit")
+    yield Feature([hidden - 1 - unit], last)
     for size in GROUPS:
-        past = (unit >= hidden // size * size).astype(int)
-        group: Words = {
-            ">=": f"in the hidden units past the last whole group of {size}",
-            "<": f"in whole groups of {size} hidden units",
-        }
-        yield Feature(spread(past, "h"), group)
-    yield Feature(spread(unit % 2, "h"), {"==": "in every second hidden unit"})
+        past = (unit >= hidden // size * size) * 1
+        whole = f"in whole groups of {size} hidden units"
+        yield whether([past], f"in the hidden units past the last whole group of {size}", whole)
+    yield Feature([unit % 2], {"==": "in every second hidden unit"})
+    sizes = (hidden, states.stack.inputs.x.shape[-1], *states.stack.inputs.x.shape[-3:-1])
+    for name, size in zip(SIZES.values(), sizes, strict=True):
+        yield from of_size(name, np.full((1, 1, 1, 1), float(size)))
 
 
-def _of_sizes(steps: Steps, count: int) -> Iterator[Feature]:
-    batch, time, size = steps.stack.inputs.x.shape[-3:]
-    for name, value in (
-        ("the hidden size", steps.seen.shape[-1]),
-        ("the input size", size),
-        ("the batch size", batch),
-        ("the length of the time axis", time),
-    ):
-        words: Words = {
-            "==": f"where {name} is {{value}}",
-            ">=": f"where {name} is {{value}} or more",
-            "<": f"where {name} is less than {{value}}",
-        }
-        yield Feature(np.full(count, float(value)), words)
+def _of_values(states: States) -> Iterator[Feature]:
+    """Make the features of pre-activations; of elements, whether they are padding.
+
+    Where the reset gate is applied before the product, a state comes from the reset gates of all units.
+    """
+    if isinstance(states, Elements):
+        past = states.number >= states.lengths[:, None, :]
+        yield whether([past[..., None] * 1], "past a row's length")
+        return
+    gates = [states.quantities[name] for name in ("a_z", "a_r", "a_h")]
+    low, high = (_furthest(states, gates, which) for which in (np.minimum, np.maximum))
+    yield Feature([high], {">=": "where a pre-activation is above {value}"}, real=True)
+    yield Feature([low], {"<": "where a pre-activation is below {value}"}, real=True)
+    size = {">=": "where the size of a pre-activation is above {value}"}
+    yield Feature([np.maximum(high, -low)], size, real=True)
 
 
-def _of_values(steps: Steps, mask: Array) -> Iterator[Feature]:
-    yield from _of_pre_activations(steps, mask)
-    for name, words in QUANTITIES.items():
-        values = steps.quantities[name][mask]
-        of = "Ht-1" if name == "h" else words
-        for told, these in ((of, values), (f"the size of {of}", np.abs(values))):
-            limits: Words = {
-                ">=": f"where {told} is above {{value}}",
-                "<": f"where {told} is below {{value}}",
-            }
-            yield Feature(these, limits, real=True)
-
-
-def _of_pre_activations(steps: Steps, mask: Array) -> Iterator[Feature]:
-    """The pre-activations that a state comes from: of the reset gate those of all units, where it is applied
-    before the product."""
-    low, high = (_furthest(steps, which)[mask] for which in (np.minimum, np.maximum))
-    for told, values, word in (
-        ("a pre-activation", high, "above"),
-        ("a pre-activation", low, "below"),
-        ("the size of a pre-activation", np.maximum(high, -low), "above"),
-    ):
-        comparison = ">=" if word == "above" else "<"
-        yield Feature(values, {comparison: f"where {told} is {word} {{value}}"}, real=True)
-
-
-def _furthest(steps: Steps, which: np.ufunc) -> Array:
-    """(n, direction, rows, hidden) the least or the largest pre-activation that a state comes from."""
-    each = [steps.quantities[name] for name in ("a_z", "a_r", "a_h")]
+def _furthest(steps: Steps, gates: Sequence[Array], which: np.ufunc) -> Array:
+    """Find the least or the largest pre-activation that each state comes from."""
+    z, r, h = gates
     if not steps.stack.semantics.reset_after:
-        each[1] = np.broadcast_to(which.reduce(each[1], axis=-1, keepdims=True), each[1].shape)
-    return np.asarray(which.reduce(each))
-
-
-def _counted(first: str, other: str, number: float) -> str:
-    """The words for place 0, and for another; "" where there are none for that."""
-    return first if number == 0 else other.replace("{value}", f"{number:g}")
+        r = which.reduce(r, axis=-1, keepdims=True)
+    return np.asarray(which(which(z, h), r))

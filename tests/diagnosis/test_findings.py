@@ -112,7 +112,7 @@ def test_two_findings_are_not_said_of_one_place() -> None:
     few = [one for one in open_set(None, [f"{CELL}/*/float32/*"]).ids if "i17" not in one]
     findings = verify(runtime=OneOrTheOther(), select=few).diagnosis.findings
     certain = {one.names: one.where for one in findings if one.certain}
-    place = "where linear_before_reset is true and B is left out"
+    place = "where B is left out and linear_before_reset is true"
     assert certain == {("reset-gate-ignored",): place}
     assert {one.names for one in findings} > set(certain)
 
@@ -166,9 +166,7 @@ def test_hints_name_the_wrong_output_and_what_is_right() -> None:
 
     found = report_on(core_blocks(SEQUENCE), off).diagnosis
     assert found.unexplained == found.failed > 50
-    [steps, output] = found.hints
-    assert steps.startswith("every step is right up to rounding, given the state before it")
-    assert output == "only Ho is wrong"
+    assert found.hints == ["only Ho is wrong"]
 
 
 class InSomeCases(Kernel):

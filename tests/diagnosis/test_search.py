@@ -12,7 +12,7 @@ from diagnosis.wrong import CELL, SEQUENCE
 
 from grucible.cases.dtypes import Arrays
 from grucible.check.diagnosis import contradictions
-from grucible.check.diagnosis.apart import Feature, conditions
+from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
 from grucible.check.diagnosis.explanations import Explanation
 from grucible.check.diagnosis.failing import FailingBlock
@@ -115,13 +115,9 @@ def test_where_no_step_of_a_failing_case_is_explained_nothing_is() -> None:
 # what tells cases apart
 
 
-def feature(*values: float, real: bool = False, word: str = "it") -> Feature:
-    words = {
-        "==": f"{word} is {{value}}",
-        ">=": f"{word} from {{value}} on",
-        "<": f"{word} below {{value}}",
-    }
-    return Feature(np.array(values, float), words, real)
+def feature(*values: float) -> Feature:
+    words = {"==": "it is {value}", ">=": "it from {value} on", "<": "it below {value}"}
+    return Feature([np.array(values, float)], words)
 
 
 def test_what_chance_could_find_tells_nothing_apart() -> None:
@@ -129,5 +125,6 @@ def test_what_chance_could_find_tells_nothing_apart() -> None:
     rng = np.random.default_rng(5)
     coins = [feature(*rng.integers(0, 2, 6)) for _ in range(200)]
     members = np.arange(6) < 3
-    assert any(set(one.values[members]) != set(one.values[~members]) for one in coins)
-    assert conditions(coins, members) == []
+    each = [one.values[0] for one in coins]
+    assert any(set(values[members]) != set(values[~members]) for values in each)
+    assert list(conditions(coins, Groups([members], [~members]))) == []
