@@ -14,25 +14,24 @@ Names = tuple[str, ...]
 """The names of variants that explain together."""
 ACCEPTED = " (an accepted reading)"
 PARTLY = 0.05
-"""Of more passing cases than this share of those that it explains, an explanation owes a reason."""
+"""Maximum passing cases that contradict an explanation, by those it explains: a few pass by chance."""
 
 
 def names_of(variants: Sequence[Variant]) -> Names:
-    """The names of variants, in their order."""
+    """List the names of variants, in their order."""
     return tuple(variant.name for variant in variants)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One explanation: `explains` of the `of` failing cases.
+    """One explanation: it explains `explains` of the `of` failing cases.
 
-    `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is
-    a variant's, or arithmetic. `where` says in which cases or places it is so, "" for
-    everywhere. `alternatives` name variants that no failing case tells from them; `contradicted` counts the
-    cases that would have shown it and passed. What is not `certain` may be so: it explains what failed, but
-    not why other cases pass. `operator` is that of a case it explains: sentences are in its words. `silent`
-    names the ledger entries of what it gets wrong, if the texts are silent on all of that: the owner's
-    runtime alone says so.
+    `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is a
+    variant's, or arithmetic. `where` says in which cases or places it is so, "" for everywhere. It is
+    `certain` unless other cases speak against it. `alternatives` name variants that explain the same cases;
+    `contradicted` counts the cases that passed and would have shown it. `operator` is that of a case it
+    explains: sentences are in its words. `silent` names the ledger entries of what it gets wrong, if the
+    texts are silent on all of that.
     """
 
     names: Names
@@ -50,12 +49,12 @@ class Finding:
 
     @property
     def not_everywhere(self) -> bool:
-        """Whether so many cases passed that would show it that it is not everywhere; where, nothing says."""
+        """Whether many cases passed that would show it, and no place sets them apart."""
         return self.contradicted > PARTLY * self.explains and not self.where
 
     @property
     def in_short(self) -> str:
-        """What it says of mistakes: without the accepted readings that are followed besides."""
+        """The mistakes in words, without the accepted readings that are followed besides."""
         besides = "; and ".join(
             f"{self.sentence((name,))}{ACCEPTED}"
             for name in self.names
@@ -66,23 +65,22 @@ class Finding:
         return self.about.replace(f"; and {besides}", "").replace(f"{besides}; and ", "")
 
     def sentence(self, names: Names) -> str:
-        """What the variants called `names` say, in the operator's words."""
+        """Put the variants called `names` in the operator's words."""
         operator = OPERATORS[self.operator]
         return " and ".join(variant_called(one).about_for(operator) for one in names)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """The certain ones first, then those that explain most."""
+    """Sort findings: the certain ones first, then those that explain most."""
     return sorted(findings, key=lambda finding: (not finding.certain, -finding.explains))
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The findings `in_order`, the ids of the failing cases that none explains, and what is known of these.
+    """The findings `in_order`, the ids of the failing cases that none explains, and hints on these.
 
-    `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large to
-    be explained, were not looked at, or were not tried with all that explains others. `broke_off` tells
-    of an error of grucible's own that ended the diagnosis: then nothing is explained. Else it is "".
+    `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large,
+    or not looked at. `broke_off` is an error of grucible's own that ended the diagnosis, or "".
     """
 
     findings: Sequence[Finding] = ()
@@ -99,7 +97,7 @@ class Diagnosis:
         return len(self.unexplained_ids)
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
-        """The diagnosis with the `cases` that failed because readings were not one."""
+        """Add the `cases` that failed because readings were not one."""
         if not mixed:
             return self
         failed = self.failed + cases

@@ -24,46 +24,41 @@ def finding_by_case(
     found: Sequence[Explanation],
     besides: Sequence[tuple[Finding, Array]],
 ) -> dict[str, Finding]:
-    """By id, the simplest that explains a case: the fewest variants, and of equally few those that the
-    findings name, then those that explain most; `besides`, what is no variant of the step, with its cases.
+    """Find for each case, by id, the simplest that explains it: the fewest variants, preferably of a finding.
 
-    What others contradict is none of the findings. It may be right all the same of a case that asks for one
-    thing alone: reverse is ignored, say, though bidirectional is computed. But what the findings say may
-    be so is no more certain of a case.
+    A misreading that other cases refute may be right of a case that asks for one thing alone: reverse is
+    ignored, say, though bidirectional is computed. `besides` are findings without variants, with their cases.
     """
     known = {name for finding in findings for name in finding.names}
-    others = _contradicted(search, found)
-    some = [one for one in others if known.issuperset(one.names)]
     uncertain = {finding.names for finding in findings if not finding.certain}
-    order = sorted(
-        [*found, *some],
-        key=lambda one: (len(one.names), not known.issuperset(one.names), -one.explains),
-    )
-    order += sorted(others, key=lambda one: -one.explains)
+    refuted = _refuted(search, found)
+    doubtful = {one.names for one in refuted}
+
+    def order(one: Explanation) -> tuple[bool, int, bool, int]:
+        new = not known.issuperset(one.names)
+        return (new and one.names in doubtful, len(one.names), new, -one.explains)
+
     by_case: dict[str, Finding] = {}
-    for one in order:
-        new = [
-            rows[row][1] for row in np.flatnonzero(one.mask).tolist() if rows[row][1] not in by_case
-        ]
-        if new:
+    for one in sorted([*found, *refuted], key=order):
+        ids = {rows[row][1] for row in np.flatnonzero(one.mask)} - by_case.keys()
+        if ids:
             finding = finding_of(search, one, found)
-            if one.names in uncertain:
-                finding = replace(finding, certain=False)
-            by_case |= dict.fromkeys(new, finding)
+            certain = finding.certain and one.names not in uncertain
+            by_case |= dict.fromkeys(ids, replace(finding, certain=certain))
     for finding, mask in besides:
         for row in np.flatnonzero(mask).tolist():
             by_case.setdefault(rows[row][1], finding)
     return by_case
 
 
-def _contradicted(search: Search, found: Sequence[Explanation]) -> list[Explanation]:
-    """The misreadings of the catalogue that explain some case, and are said of none for others pass."""
-    said = {one.names for one in found}
+def _refuted(search: Search, found: Sequence[Explanation]) -> list[Explanation]:
+    """List the misreadings of the catalogue that explain some case, and that other cases refute."""
+    listed = {one.names for one in found}
     return [
         Explanation(names, far <= 1.0, 1.0, certain=False)
         for names, far in search.distances.items()
         if len(names) == 1
-        and names not in said
+        and names not in listed
         and names[0] in CATALOGUE
         and CATALOGUE[names[0]].kind == "misreading"
         and (far <= 1.0).any()
@@ -71,7 +66,7 @@ def _contradicted(search: Search, found: Sequence[Explanation]) -> list[Explanat
 
 
 def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -> Finding:
-    """What an explanation says, with what others of those found explain as well."""
+    """Put an explanation in words, with others of those found that explain the same cases as well."""
     variants = [variant_called(name) for name in one.names]
     listed = all(name in CATALOGUE for name in one.names)
     alternatives = tuple(
@@ -95,9 +90,7 @@ def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -
         for v in variants
     )
     if one.names in search.loose and not one.stepwise:
-        tight = search.loose[one.names]
-        how = "in coarse arithmetic" if one.certain else "besides smaller errors"
-        about += f", some of it {how}" if tight else f", {how}"
+        about += f",{' some of it' * search.loose[one.names]} besides smaller errors"
     return Finding(
         names=one.names,
         kind=variants[0].kind,
@@ -117,18 +110,17 @@ def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -
 def _saying_something_else(
     names: Names, alternatives: Sequence[Names], operator: str
 ) -> tuple[Names, ...]:
-    """The alternatives that do not say what `names` or an earlier one say, perhaps in another order."""
-    said: dict[frozenset[str], Names] = {}
+    """List the alternatives whose sentences are not those of `names` or of an earlier one."""
+    found: dict[frozenset[str], Names] = {}
     for each in (names, *alternatives):
         sentences = frozenset(variant_called(one).about_for(OPERATORS[operator]) for one in each)
-        said.setdefault(sentences, each)
-    return tuple(said.values())[1:]
+        found.setdefault(sentences, each)
+    return tuple(found.values())[1:]
 
 
 def _silent(explained: Sequence[Names], owners: Collection[str]) -> tuple[str, ...]:
-    """The ledger entries of the misreadings in all explanations, if each is a point that the texts of
-    all `owners` are silent on."""
+    """List the ledger entries of all misreadings, if the texts of all `owners` are silent on each."""
     variants = [variant_called(name) for names in explained for name in names]
     entries = [variant.ledger for variant in variants if variant.kind != "reading"]
-    said = {entry for entry in entries if any(entry not in SILENT[owner] for owner in owners)}
-    return () if said else tuple(dict.fromkeys(entries))
+    silent = all(entry in SILENT[owner] for entry in entries for owner in owners)
+    return tuple(dict.fromkeys(entries)) if silent else ()

@@ -14,14 +14,13 @@ from ..protocol.header import Reply
 from .failing import FailingBlock, by_part
 
 ASKED = 3
-"""So many questions are asked again, each twice in a row."""
+"""Maximum questions that are asked again, each twice in a row: a runtime may take seconds for one."""
 Replies = Callable[[Sequence[Question]], Sequence[Reply]]
-"""What a runtime answers to questions that are asked one after another."""
+"""A runtime's answers to questions that are asked one after another."""
 
 
 def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
-    """A sentence, if some of the cases `which` (n,) give other numbers when they are asked again, by more
-    than is admitted; "" if none does."""
+    """Say how many of some cases give other numbers when they are asked again; "" if none does."""
     chosen = [
         (part, int(np.flatnonzero(rows)[0])) for part, rows in by_part(parts, which) if rows.any()
     ]
@@ -42,7 +41,7 @@ def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Rep
 
 
 def _differs(part: FailingBlock, outputs: Arrays) -> bool:
-    """Whether outputs of one case are others than those observed first."""
+    """Say whether outputs of one case are further from those observed first than is admitted."""
     admitted = part.criterion.admitted(part.block, STORED)
     for name, seen in part.observed.items():
         if name in outputs and outputs[name].shape == seen.shape[1:]:
