@@ -44,7 +44,7 @@ def arithmetic_findings(
     fine = left & [sound(dtype, name) for (dtype, _), name in zip(rows, fits, strict=True)]
     for dtype in CLASSES:
         if (mine := fine & (dtypes == dtype)).any():
-            name = _coarsest(dtype, {fits[row] for row in np.flatnonzero(mine)})
+            name = _coarsest(dtype, {fits[row] for row in np.flatnonzero(mine).tolist()})
             about = f"{dtype} as good as {name} arithmetic, but less than was demanded"
             yield Finding((name,), "arithmetic", about, int(mine.sum()), count), mine
     wide = dtypes == "float64"
@@ -65,7 +65,7 @@ def sizes_of_errors(
 ) -> Iterator[str]:
     """Say of each dtype that the errors of the cases that are left are as small as those of a class."""
     for dtype in CLASSES:
-        names = {fits[row] for row in np.flatnonzero(left) if rows[row][0] == dtype}
+        names = {fits[row] for row in np.flatnonzero(left).tolist() if rows[row][0] == dtype}
         if name := _coarsest(dtype, names):
             yield f"errors of {dtype} are no larger than {name} arithmetic makes: is it computed in that?"
 

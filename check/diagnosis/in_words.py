@@ -40,7 +40,7 @@ def finding_by_case(
 
     by_case: dict[str, Finding] = {}
     for one in sorted([*found, *refuted], key=order):
-        ids = {rows[row][1] for row in np.flatnonzero(one.mask)} - by_case.keys()
+        ids = {rows[row][1] for row in np.flatnonzero(one.mask).tolist()} - by_case.keys()
         if ids:
             finding = finding_of(search, one, found)
             certain = finding.certain and one.names not in uncertain

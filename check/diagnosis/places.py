@@ -68,10 +68,13 @@ def where(
     return joined([one.words for one in found]) if found and rest <= members else ""
 
 
-def _cases(groups: Groups) -> list[int]:
+def _cases(groups: Groups) -> tuple[int, int]:
     """Count the cases with a state in the group, and with another one."""
-    each = (groups.members, groups.others)
-    return [sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks) for masks in each]
+
+    def count(masks: Sequence[Array]) -> int:
+        return sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks)
+
+    return count(groups.members), count(groups.others)
 
 
 def _of_cases(feature: Feature, groups: Groups) -> bool:
