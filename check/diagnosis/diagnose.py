@@ -96,7 +96,7 @@ def diagnose(
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         again = _known(parts, left, passing, local, replies, again)
-    again += sizes_of_errors(rows, held, left)
+    again += sizes_of_errors(rows, held, left, passing.counts)
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),
