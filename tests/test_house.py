@@ -21,10 +21,10 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 3_250,
+    "gen/variants": 3_120,
     "check": 10_920,
     "check/diagnosis": 3_820,
-    "tests": 22_110,
+    "tests": 22_220,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_000, 186, 20_000

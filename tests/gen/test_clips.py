@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from drawn import drawn_block
 from shipped import specs
+from written import Written, one_by_one, wide
 
 from grucible.cases.operators.semantics import StackedSemantics
 from grucible.cases.specs.expand import expand
-from grucible.gen.variants.emulated import Emulated, one_by_one, wide
 from grucible.gen.variants.evaluate import stacks_of, variant_outputs, within
 from grucible.gen.variants.variant import Variant
 
@@ -23,11 +23,11 @@ CLIPS = specs()["openvino/gru_cell/clips"]
 @pytest.mark.parametrize(
     ("kind", "required", "arithmetic"),
     [
-        (np.float16, "float16", Emulated(np.float16, one_by_one)),
+        (np.float16, "float16", Written(np.float16, one_by_one)),
         (
             ml_dtypes.bfloat16,
             "bfloat16-gemm",
-            Emulated(ml_dtypes.bfloat16, wide, functions=np.float32),
+            Written(ml_dtypes.bfloat16, wide, functions=np.float32),
         ),
     ],
     ids=["float16", "bfloat16"],

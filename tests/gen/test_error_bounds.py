@@ -14,6 +14,7 @@ import numpy as np
 import onnx_oracle
 import pytest
 from shipped import specs
+from written import BLENDS, Written
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
@@ -38,7 +39,7 @@ from grucible.gen.tolerances.classes import (
 )
 from grucible.gen.tolerances.error_arithmetic import Curves, blend_rounding, shape
 from grucible.gen.tolerances.march import against_answer, error_bounds, round_up
-from grucible.gen.variants.emulated import BLENDS, Emulated, cut_to_bfloat16, to_float16
+from grucible.gen.variants.emulated import cut_to_bfloat16, to_float16
 
 mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 
@@ -81,7 +82,7 @@ def _ratios(path: str, one: ArithmeticClass, runtime: Any, most: int = 40) -> It
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("form", list(BLENDS))
 def test_float32_holds(path: str, form: str) -> None:
-    assert 0.005 < max(_ratios(path, FLOAT32, Emulated(blended=form))) <= 1.0
+    assert 0.005 < max(_ratios(path, FLOAT32, Written(blended=form))) <= 1.0
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -95,14 +96,14 @@ def test_float64_holds(path: str) -> None:
         (
             "attributes",
             FLOAT16_STATE,
-            Emulated(kept=to_float16),
+            Written(kept=to_float16),
             min,
         ),  # the best case breaks float32
-        ("magnitudes", BFLOAT16_OPERANDS, Emulated(operand=cut_to_bfloat16), max),
+        ("magnitudes", BFLOAT16_OPERANDS, Written(operand=cut_to_bfloat16), max),
     ],
 )
 def test_coarser_arithmetic_breaks_float32_and_holds_its_own_class(
-    path: str, own: ArithmeticClass, runtime: Emulated, least: Any
+    path: str, own: ArithmeticClass, runtime: Written, least: Any
 ) -> None:
     assert max(_ratios(path, own, runtime)) <= 1.0
     assert least(_ratios(path, FLOAT32, runtime)) > 1.0
@@ -219,7 +220,7 @@ def test_textbook_functions_are_within_their_own_error(function: Activation, kin
     breaks = shape(function).breaks
     v = v[[all(abs(float(x) - b.at) > 0.01 for b in breaks if b.height) for x in v]]
     limits = np.full((len(v), 1, 1), np.inf, kind)
-    got = Emulated(kind).activation((function,) * len(v), v[:, None, None], limits)[:, 0, 0]
+    got = Written(kind).activation((function,) * len(v), v[:, None, None], limits)[:, 0, 0]
     relative, absolute, growing = function_error(function, one)
     with mpmath.workprec(120):
         for x, y in zip(v.astype(float), got.astype(float), strict=True):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from oracles import assert_rounds_to, exact_outputs, products
 from posing import questions
 from shipped import core_cases, specs
+from written import Written, emulate
 
 from grucible import Case, Question
 from grucible.cases.dtypes import FLOAT_TYPES
@@ -27,7 +28,6 @@ from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.gen.gru import gru
 from grucible.gen.posed import answered_block
 from grucible.gen.stacks import Float64, stacks
-from grucible.gen.variants.emulated import Emulated, emulate
 from grucible.vectors.case import difference
 from oracle import FRACTIONS, MPMATH, round_once
 
@@ -77,7 +77,7 @@ def test_float32_arithmetic_is_within_its_bound(question: Question) -> None:
     if block.tier == "nonportable":
         return
     limits = block.answer.tolerances["float32"]
-    for name, computed in emulate(Emulated(), block).items():
+    for name, computed in emulate(Written(), block).items():
         off = difference(computed.astype(np.float64), block.answer.outputs[name].astype(np.float64))
         assert (off <= limits[name]).all()
 

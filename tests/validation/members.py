@@ -7,27 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from written import BLENDS, SIGMOIDS, Written, emulate, fused, in_halves, one_by_one, wide
 
 from grucible.cases.dtypes import Array
 from grucible.check.judging.criterion import Differences
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants.emulated import (
     BFLOAT16,
-    BLENDS,
-    SIGMOIDS,
-    Emulated,
-    blas,
     cut_to_bfloat16,
     cut_to_tf32,
-    emulate,
-    fused,
     in_float16,
-    in_halves,
-    one_by_one,
     to_bfloat16,
     to_float16,
     to_tf32,
-    wide,
 )
 from grucible.vectors.block import Block
 
@@ -66,12 +58,12 @@ class Ratios:
 
 
 def emulation(*given: Any, **more: Any) -> Run:
-    emulated = Emulated(*given, **more)
+    emulated = Written(*given, **more)
     return lambda block: (block, emulate(emulated, block))
 
 
 def _members() -> Iterator[Member]:
-    orders = {"BLAS": blas, "one by one": one_by_one, "in halves": in_halves, "fused": fused}
+    orders = {"BLAS": np.matmul, "one by one": one_by_one, "in halves": in_halves, "fused": fused}
     for blend in BLENDS:
         for name, order in orders.items():
             run = emulation(multiply=order, blended=blend)
@@ -98,7 +90,7 @@ def _members() -> Iterator[Member]:
             run = emulation(kind, wide, functions=np.float32, blended=blend)
             yield Member(dtype, f"{name}-gemm", f"{name} storage, {blend}", run)
     for form in SIGMOIDS:
-        if form != Emulated.sigmoid_form:
+        if form != Written.sigmoid_form:
             for dtype in CLASSES:
                 run = emulation(sigmoid_form=form)
                 yield Member(dtype, "float32", f"float32, sigmoid {form}", run)
