@@ -1,4 +1,4 @@
-"""What was found of one case, and its traits: what it asks for, in words, by which reports sort."""
+"""What was found of one case, and its traits: words for what it asks, by which reports sort."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Traits = Mapping[str, str]
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 DECIDING = ("required", "ambiguous")
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
-"""The themes of which cases are plainer than others, the plainest first."""
+"""The themes whose cases are plainer than all others, the plainest first."""
 
 _SIZES = {"batch": "batch size", "time": "steps", "input": "input size", "hidden": "hidden size"}
 
@@ -30,14 +30,14 @@ _SIZES = {"batch": "batch size", "time": "steps", "input": "input size", "hidden
 class CaseResult:
     """What was found of one case.
 
-    The worst element is the one of the largest `worst_ratio` = |observed - expected| / admitted;
-    `where` names it, e.g. `Y[0, 1, 2, 5]`, `worst_abs` and `worst_ulp` are its difference. `readings`
-    are, for an ambiguous case that passed, those under which it did, several where they agree on it;
-    `followed` has, for each ledger entry that this decides, the reading that was followed. `arithmetic`
-    is the best class whose tolerances hold, empty where none does; `holds` has all that do. `fault` is the
-    kind of an error, where it is known. `expected` is the known finding that names the case, unless it went
-    wrong in another way than that says: then `instead` tells. `must_support` says that unsupported counts as
-    a failure. `traits` say what the case asks.
+    The worst element has the largest `worst_ratio` = |observed - expected| / admitted; `where` names it, e.g.
+    `Y[0, 1, 2, 5]`; `worst_abs` and `worst_ulp` are its difference. `readings` are those under which an
+    ambiguous case passed: several where they agree on it. `followed` has the reading that was followed, for
+    each ledger entry that the case decides. `arithmetic` is the best class whose tolerances hold, or "";
+    `holds` has all such classes. `fault` is the kind of an error, where it is known. `expected` is the known
+    finding that names the case. If the case failed in another way than that finding says, `expected` is None
+    and `instead` tells how. `must_support` says that unsupported counts as a failure. `traits` say what the
+    case asks.
     """
 
     id: str
@@ -67,14 +67,14 @@ class CaseResult:
 
     @property
     def plainness(self) -> tuple[int, bool, int, int]:
-        """The less, the plainer the case is: of one feature alone, or none, then of few words in its id."""
+        """A sort key that puts plain cases first: by theme, then defaults, then few words in the id."""
         theme = self.id.split("/")[1:2]
         place = _THEMES.index(theme[0]) if theme and theme[0] in _THEMES else len(_THEMES)
         return (place, not self.id.endswith("/default"), self.id.count("-"), len(self.id))
 
     @property
     def wrong(self) -> bool:
-        """Whether the case decides, and failed, gave an error, or is unsupported and must not be."""
+        """Whether the case decides, and failed, gave an error, or is unsupported although required."""
         refused = self.must_support and self.verdict == "unsupported"
         return self.decides and (refused or self.verdict in ("failed", "error"))
 

@@ -1,4 +1,4 @@
-"""What difference is admitted, by the vectors' tolerances or the user's, and what differs by more."""
+"""The admitted differences, by the vectors' tolerances or the user's, and the elements that exceed them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Demanded:
     arithmetic: str
 
     def admitted(self, block: Block, reading: ReadingNames) -> Arrays:
-        """Get the stored tolerances; VectorFileError where the vectors have none of this class."""
+        """Get the stored tolerances. Raises VectorFileError where the vectors have none of this class."""
         try:
             return block.answers[reading].tolerances[self.arithmetic]
         except KeyError:
@@ -87,9 +87,9 @@ def chosen_criteria(
 ) -> dict[str, Criterion]:
     """Choose the criterion of each dtype: REQUIRED, unless the user demands another.
 
-    `arithmetic` holds texts `[DTYPE=]CLASS`; one without a dtype is for every dtype that has the
-    class. Of `rtol` and `atol` one alone leaves the other zero. Raises GrucibleError for a class that
-    is none, for a negative or non-finite number, and for more than one kind of these.
+    `arithmetic` holds texts `[DTYPE=]CLASS`; a text without a dtype is for every dtype that has the class.
+    If only one of `rtol` and `atol` is given, the other is zero. Raises GrucibleError for an unknown class or
+    dtype, for a negative or non-finite number, and for options that exclude one another.
     """
     numbers: dict[str, Any] = {"--rtol": rtol, "--atol": atol, "--ulp": ulp}
     given = {option: value for option, value in numbers.items() if value is not None}
@@ -127,7 +127,7 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
 
 
 def check_classes(file: Path, block: Block) -> None:
-    """Raise VectorFileError unless a block has every class, and each admits what a finer one does."""
+    """Raise VectorFileError unless a block has every class, and none admits less than a finer class."""
     try:
         for reading, chain in product(block.answers, CHAINS[block.dtype]):
             least: Arrays = {}
@@ -145,7 +145,7 @@ def check_classes(file: Path, block: Block) -> None:
 
 
 class Comparison(NamedTuple):
-    """Of n cases: the worst ratio of difference to tolerance, and where it is.
+    """The worst ratio of difference to tolerance in each of n cases, and where it is.
 
     `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a
     NaN or an infinity; a case passes where it is ≤ 1. `output` (n,) and `element` (n,) say which
@@ -160,15 +160,15 @@ class Comparison(NamedTuple):
 
     @property
     def passed(self) -> Array:
-        """(n,) whether each case's every difference is within its tolerance."""
+        """(n,) whether all differences of a case are within their tolerances."""
         return self.ratio <= 1.0
 
 
 class Differences:
     """The differences between observed and expected outputs of n stacked cases.
 
-    Infinite differences always fail; with `signed_zero`, so does a zero of the other sign. Elements of all
-    outputs stand in a row: (n, elements).
+    Infinite differences always fail; with `signed_zero`, so does a zero of the other sign. The elements of
+    all outputs are joined: (n, elements).
     """
 
     def __init__(
@@ -188,13 +188,13 @@ class Differences:
             self._never |= (e == 0) & (o == 0) & (np.signbit(e) != np.signbit(o))
 
     def _join(self, arrays: Mapping[str, Array]) -> Array:
-        """Put the elements of all outputs in a row, as float64."""
+        """Join the elements of all outputs, as float64."""
         flat = [arrays[name].reshape(shape[0], -1) for name, shape in self._shapes.items()]
-        with np.errstate(invalid="ignore"):  # of a signalling NaN
+        with np.errstate(invalid="ignore"):  # for a signalling NaN
             return np.concatenate([array.astype(np.float64) for array in flat], axis=1)
 
     def within(self, admitted: Mapping[str, Array]) -> Array:
-        """(n,) whether every element of a case is off by no more than is `admitted` there."""
+        """Say (n,) whether every element of a case is off by at most what is `admitted` there."""
         passes = (self._off <= self._join(admitted)) & ~self._never
         return np.asarray(passes.all(axis=1))
 
@@ -204,17 +204,17 @@ class Differences:
             ratio = np.divide(self._off, limit, out=limit)
         ratio[self._off == 0.0] = 0.0  # 0/0 too
         ratio[self._never] = np.inf
-        ratio[~(ratio >= 0.0)] = np.inf  # of a tolerance that is NaN, negative or -0
+        ratio[~(ratio >= 0.0)] = np.inf  # the tolerance is NaN, negative or -0
         return ratio
 
     def ratios(self, admitted: Mapping[str, Array]) -> Arrays:
-        """Divide the difference of every element, by output, by the difference `admitted` there."""
+        """Divide each output's differences by those `admitted`, element by element."""
         parts = np.split(self._ratio(admitted), self._ends[:-1], axis=1)
         shapes = self._shapes.items()
         return {name: part.reshape(s) for part, (name, s) in zip(parts, shapes, strict=True)}
 
     def worst(self, admitted: Mapping[str, Array]) -> Comparison:
-        """Of each case the element that is furthest off, as a multiple of the `admitted` difference."""
+        """Find each case's element that is furthest off, as a multiple of the `admitted` difference."""
         ratio = self._ratio(admitted)
         place = ratio.argmax(axis=1)
         rows = np.arange(len(ratio))

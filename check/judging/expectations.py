@@ -1,4 +1,4 @@
-"""What the user says of cases beforehand: those that may fail, and how; and globs that name them."""
+"""Expectations, which say what cases may fail, and how; and the making of globs that name cases."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...cases.selection import Ids, is_glob, literal, matches
 from ...gen.tolerances.classes import CLASSES
 
 MOST_GLOBS = 1000
-"""Maximum globs with wildcards of a list; each is compared with every id."""
+"""Maximum globs with wildcards in a list; each is compared with every id."""
 MOST_GLOB = 400
-"""Maximum characters of a glob, or a misreading's name; the longest id of ours has some 150."""
+"""Maximum characters of a glob or of a misreading's name; our longest id has some 150."""
 HOW = ("observed", "message", "diagnosis")
 """The fields that say what is expected; each is a text or several texts."""
 UNEXPLAINED = "unexplained"
 """The `diagnosis` of wrong numbers that nothing explains."""
 _MAX_HOPELESS = 20
-"""Maximum ids from which no glob can be made; looking for one takes a while."""
+"""Maximum ids for which no glob is found; each search takes a while."""
 _MAX_PARTS = 30
-"""Maximum parts of an id that are looked at."""
+"""Maximum parts of an id from which globs are made; each part makes more globs to compare."""
 _WILDCARDS = re.compile(r"(?<![^/])\*(/\*)+")
 
 
@@ -40,11 +40,11 @@ class BadExpectation(GrucibleError):
 class Expectation:
     """A known finding: the cases whose id matches the glob `cases` may fail, for this reason.
 
-    Any of what `observed`, `message` and `diagnosis` name is expected, and nothing else; where all three are
-    empty, any failure is. `observed` names classes of arithmetic, one of which wrong numbers still satisfy.
-    `diagnosis` names the misreadings that explain them, alone or together. `message` has parts of an error's
-    text, or of the reason for being unsupported. Each may be given as one text, or as several. `place` is the
-    file and line that it was read from.
+    A failure is expected if `observed`, `message` or `diagnosis` fits it; if all three are empty, any failure
+    is expected. `observed` names classes of arithmetic, one of which wrong numbers still satisfy. `diagnosis`
+    names misreadings that explain wrong numbers, alone or together. `message` has parts of an error's text,
+    or of the reason for being unsupported. Each of the three may be given as one text, or as several. `place`
+    is the file and line that the expectation was read from.
     Raises BadExpectation for unknown classes and misreadings, and for empty texts.
     """
 
@@ -85,7 +85,7 @@ class Expectation:
 
     @property
     def says_how(self) -> bool:
-        """Whether it says what is expected, and not only of which cases."""
+        """Whether the expectation says how its cases may fail."""
         return bool(self.observed or self.message or self.diagnosis)
 
     @property
@@ -101,7 +101,7 @@ class Expectation:
 
 
 def is_misreading(name: str) -> bool:
-    """Whether a variant of the GRU has a name, which is not too long."""
+    """Say whether `name` is that of a variant of the GRU, and not too long."""
     from ...gen.variants.known import variant_called  # the catalogue, slow to import
 
     if len(name) > MOST_GLOB:
@@ -120,7 +120,7 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Instead:
-    """A failure that is not as the `expectation` that names its case; `seen` describes it."""
+    """A failure that differs from the `expectation` that names its case; `seen` describes the failure."""
 
     expectation: Expectation
     seen: str
@@ -134,11 +134,11 @@ class Instead:
 
 @dataclass
 class Use:
-    """The use of an expectation: what it is the first to name of deciding cases, or of invalid questions.
+    """The use of an expectation: the deciding cases or invalid questions that it is the first to name.
 
-    Ids: `failed` went wrong as expected, `otherwise` in another way; `passed` did not; `silent` are
-    unsupported; `unknown` are missing, or were not asked. `stale` says in words why it is of no use any more.
-    `not_judged` says that some of what it names was not judged here.
+    The ids in `failed` went wrong as expected, those in `otherwise` in another way; `passed` are right;
+    `silent` are unsupported; `unknown` are missing, or were not asked. `stale` says in words why the
+    expectation is of no use any more. `not_judged` says that some of what it names was not judged here.
     """
 
     expectation: Expectation
@@ -152,26 +152,26 @@ class Use:
 
     @property
     def too_broad(self) -> bool:
-        """Whether it would excuse cases that pass today."""
+        """Whether the expectation also names cases that passed."""
         return bool(self.failed and self.passed)
 
 
 def says(message: str, parts: Sequence[str]) -> bool:
-    """Whether a message has any of the parts; spaces and line ends are alike."""
+    """Say whether a message has any of the parts; line ends count as spaces."""
     words = " ".join(message.split())
     return any(" ".join(part.split()) in words for part in parts)
 
 
 def of_invalid(expectation: Expectation) -> bool:
-    """Whether an expectation is of invalid questions: its glob names their theme."""
+    """Say whether an expectation is about invalid questions: its glob names their theme."""
     return names_invalid(expectation.cases)
 
 
 class Expectations:
     """Expectations that are looked up by case; those that name one case are found at once.
 
-    Invalid questions are named by globs of their theme alone: what is about wrong numbers excuses no accepted
-    question. Raises GrucibleError for too many globs.
+    Only a glob with their theme names invalid questions, so that an expectation of wrong numbers excuses no
+    accepted question. Raises GrucibleError for too many globs.
     """
 
     def __init__(self, expectations: Sequence[Expectation]) -> None:
@@ -225,11 +225,11 @@ def find_globs(
 
 
 def _make_globs(case_id: str) -> Iterator[str]:
-    """Make the globs that demand an operator, a theme, a dtype, one part of the rest, or some of these."""
+    """Make globs that each demand some of: operator, theme, dtype, the rest of the id or a part of it."""
     *head, rest = [*case_id.split("/", 3), "", "", ""][:4]
     parts = [literal(part) for part in rest.split("-")[:_MAX_PARTS] if part]
     choices = [(literal(text), "*") for text in head]
     for demands in product(*choices, ("*", literal(rest), *(f"*{part}*" for part in parts))):
-        glob = _WILDCARDS.sub("*", "/".join(demands))  # one for several segments
+        glob = _WILDCARDS.sub("*", "/".join(demands))  # one `*` crosses several segments
         if len(glob) <= MOST_GLOB:
             yield glob

@@ -28,10 +28,10 @@ MOST_STEPS = 1024
 class Grade:
     """The deciding cases of one dtype, summed up.
 
-    `compared` counts them, `holds` those within the tolerances of each class. `worst` is the
-    largest ratio to the `required` tolerance, `worst_id` and `worst_where` its case and element.
-    `elements` and `vacuous` count, by vector file, the expected elements and those of them that say
-    nothing (gen.tolerances.gate); `undeciding` the compared cases that say too little to decide.
+    `compared` counts those with outputs, `holds` those within the tolerances of each class. `worst` is the
+    largest ratio of a difference to its `required` tolerance; `worst_id` and `worst_where` name the case and
+    element. By vector file, `elements` counts the expected elements, `vacuous` those that say nothing
+    (gen.tolerances.gate), and `undeciding` the compared cases that say too little to decide.
     """
 
     dtype: str
@@ -66,11 +66,11 @@ class Grade:
 
     @property
     def vacuous_share(self) -> float:
-        """How much of the required tolerances says nothing, from 0 to 1."""
+        """The share of the expected elements that say nothing, from 0 to 1."""
         return sum(self.vacuous.values()) / max(1, sum(self.elements.values()))
 
     def see(self, relative: str, block: Block, ok: Array, results: Sequence[CaseResult]) -> None:
-        """Count the `results` of a block of the file `relative`, of which those `ok` were compared."""
+        """Count the `results` of a block of the file `relative`; `ok` (n,) says which were compared."""
         self.compared += int(ok.sum())
         self.holds.update(name for one in results for name in one.holds)
         worst = max(results, key=lambda one: one.worst_ratio)
@@ -83,7 +83,7 @@ class Grade:
 
 
 def find_undeciding(block: Block, criterion: Criterion) -> Array:
-    """(n,) whether the limits of a case say too little to decide it, under any reading."""
+    """Say (n,) which cases say too little to decide under `criterion`, in at least one reading."""
     found = np.zeros(len(block), bool)
     for reading, answer in block.answers.items():
         limits = criterion.admitted(block, reading)
@@ -108,7 +108,7 @@ class Growth:
             self._errors[bool(one)].append(row[~np.isnan(row)])
 
     def by_step(self, *, passed: bool) -> list[list[float]]:
-        """List by step the errors of the cases that passed, or of the others, the least first."""
+        """List for each step the errors of the cases that passed, or of the others, in ascending order."""
         rows = self._errors[passed]
         steps = range(max(map(len, rows), default=0))
         return [sorted(float(row[step]) for row in rows if step < len(row)) for step in steps]
@@ -117,7 +117,7 @@ class Growth:
 def see_growth(
     growth: Growth, part: Slice, results: Sequence[CaseResult], criterion: Criterion
 ) -> None:
-    """Count in `growth` the deciding cases of a slice, of which these are the results, that gave outputs."""
+    """Count in `growth` the deciding cases of a slice that gave outputs; `results` are of the slice."""
     seen = [row for row, r in enumerate(results) if r.decides and r.verdict in ("passed", "failed")]
     errors = step_errors(part.block, part.observed.outputs, criterion) if seen else None
     if errors is not None:
@@ -125,9 +125,9 @@ def see_growth(
 
 
 def step_errors(block: Block, outputs: Arrays, criterion: Criterion) -> Array | None:
-    """(n, steps) the error of cases at each step in the order of processing, NaN past the longest row.
+    """Compute (n, steps) each case's error at each step, in the order of processing.
 
-    None where the outputs do not hold the state of every step, or there is one step alone.
+    Behind a case's longest row there is NaN. Returns None where outputs lack a state, or have one step alone.
     """
     operator = OPERATORS[block.operator]
     attributes = [operator.with_defaults(given) for given in block.given]

@@ -1,7 +1,7 @@
 """Judging: each case against every accepted reading, then all cases against one reading.
 
 Judged alone, a case passes under any accepted reading. But a runtime must follow one reading throughout:
-cases that deviate from the reading that most cases follow fail.
+a case fails if it follows another reading than most cases do.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _judge(
         wanted, got = expected[name][row][index], observed.outputs[name][row][index]
         under = f" (reading {' and '.join(reading)})" if reading else ""
         message = f"expected {wanted!s}, got {got!s}{under}"
-    followed: dict[str, ReadingNames] = {}  # by entry: the reading on which all that pass agree
+    followed: dict[str, ReadingNames] = {}  # by entry: the reading that all passing ones share
     for one in (names[0] for names in worst if len(names) == 1):
         taken = {one in names for names in passing}
         if len(taken) == 1:
@@ -105,7 +105,7 @@ def _judge(
 class Mixed:
     """A ledger entry on which a runtime's cases follow two readings.
 
-    Of `decided` cases that show which, `deviating` follow `other`; the rest follow `most`.
+    `decided` cases show which reading they follow: `deviating` of them follow `other`, the rest `most`.
     """
 
     ledger: str
@@ -162,7 +162,7 @@ def _deviating(result: CaseResult, most: dict[tuple[str, str], ReadingNames]) ->
             return replace(
                 result,
                 verdict="failed",
-                holds=(),  # it keeps them only under a reading that does not count here
+                holds=(),  # the tolerances hold only under a reading that does not count here
                 message=f"this case follows {_named(reading, ledger)}; most cases that touch {ledger} follow "
                 f"{_named(wanted, ledger)}",
             )

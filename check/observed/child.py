@@ -1,4 +1,4 @@
-"""A process that speaks the protocol: started, talked to by deadlines, and ended with all that it started."""
+"""A process that speaks the protocol: starts it, talks to it by deadlines, ends it and what it started."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from ..protocol.header import MOST_LINE_BYTES, ProtocolError, header_lines
 MOST_SHOWN = 16 << 10
 """Maximum characters of a process's standard error that are passed on; a report must stay readable."""
 MOST_LAST = 200
-"""Maximum characters of its last line in the finding of its death."""
+"""Maximum characters of an ended process's last line in a message; a report must stay readable."""
 MOST_UNREAD = 1 << 20
 """Maximum bytes that are read while a question is sent; a flood must not fill the memory."""
 CHUNK = 256 << 10
 """Bytes that are read or written at a time."""
 END_SECONDS = 1.0
-"""Maximum time in which a process that has closed its pipes ends by itself."""
+"""Maximum seconds for which a process may go on without its pipes; then it is stopped."""
 LAST_WORDS_SECONDS = 0.5
-"""Maximum time to wait for the last words of a process that has ended."""
+"""Maximum seconds to wait for an ended process's last line; another process may hold its pipe open."""
 LOOK_SECONDS = 0.1
-"""How often to look whether the process still lives; one that it forked may keep its pipes open."""
+"""Seconds between checks that a process lives; another process may hold its pipes open."""
 _VARIABLE, _MARK = "GRUCIBLE_RUNTIME", secrets.token_hex(8)
 """The variable of the environment, and its value, by which the watchdog knows what we started."""
 
@@ -44,27 +44,27 @@ class ClosedError(Exception):
 
 
 class LateError(Exception):
-    """The deadline is past."""
+    """The deadline has passed."""
 
 
 @functools.cache
 def _watchdog() -> subprocess.Popen[bytes]:
-    """Start the process that ends ours, once; its standard input closes when we end."""
+    """Start, once, the process that ends runtimes when we end: then its standard input closes."""
     return subprocess.Popen(
         [sys.executable, "-P", Path(__file__).with_name("watchdog.py"), _VARIABLE, _MARK],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # what ends us by our group does not end it
+        start_new_session=True,  # a signal to our group does not reach it
     )
 
 
 class Child:
     """A process that runs `command`, in a session of its own.
 
-    Its address space may have `memory` bytes. What it writes to standard error is passed on under `name`, up
-    to MOST_SHOWN, and what it started ends with it. Deadlines are of `time.monotonic`. Raises OSError where
-    it does not start, and RuntimeNotUsable where that cannot be on this system.
+    `memory` limits the bytes of its address space. Its standard error is passed on under `name`, up to
+    MOST_SHOWN characters. What it started ends with it. Deadlines are of `time.monotonic`. Raises OSError
+    where it does not start, and RuntimeNotUsable where this system cannot run or limit it.
     """
 
     def __init__(self, command: Sequence[str], name: str, memory: int | None = None) -> None:
@@ -85,13 +85,13 @@ class Child:
 
     @property
     def came(self) -> bytes:
-        """What it has written since something was last sent."""
+        """What the process has written since something was last sent."""
         return bytes(self._came)
 
     def send(self, parts: Sequence[bytes], deadline: float) -> None:
         """Send all of `parts`, unless the process takes no more. Raises LateError.
 
-        What it writes meanwhile is kept. Whether it lives, reading its answer shows.
+        What the process writes meanwhile is kept. If it has ended, reading its answer shows that.
         """
         del self._came[: self._at]
         self._at = 0
@@ -105,7 +105,7 @@ class Child:
                         self._wait(deadline, writing=True)
 
     def header(self, deadline: float) -> list[str]:
-        """Read the lines of the next header, without its `end`. Raises as `data`, and ProtocolError."""
+        """Read the lines of the next header, without `end`. Raises what `data` does, and ProtocolError."""
         return header_lines(lambda: self._line(deadline))
 
     def _line(self, deadline: float) -> bytes:
@@ -127,14 +127,14 @@ class Child:
         return bytes(self._came[self._at - count : self._at])
 
     def surplus(self, deadline: float = 0.0) -> bytes:
-        """Give what came and was not announced; until the deadline, wait for it and for the process's end."""
+        """Give what came without being announced; wait for more until the deadline or the process's end."""
         with contextlib.suppress(ClosedError, LateError):
             while len(self._came) - self._at < MOST_UNREAD:
                 self._wait(deadline)
         return bytes(self._came[self._at :])
 
     def _wait(self, deadline: float, *, writing: bool = False) -> None:
-        """Read something, or with `writing` wait until one can write. Raises ClosedError or LateError."""
+        """Wait until something is read or, with `writing`, can be sent. Raises ClosedError or LateError."""
         full = writing and len(self._came) >= MOST_UNREAD
         with selectors.DefaultSelector() as selector:
             if not full:
@@ -158,7 +158,7 @@ class Child:
         return self._process.poll() is None
 
     def kill(self) -> int:
-        """End the process and what it started; give its exit status, which is its own if it had ended."""
+        """End the process and what it started; give its exit status: its own if it had already ended."""
         if self.alive():
             with contextlib.suppress(psutil.Error):
                 process = psutil.Process(self.pid)
@@ -173,13 +173,13 @@ class Child:
         return self._process.wait()
 
     def end_input(self) -> None:
-        """Close its standard input."""
+        """Close the process's standard input."""
         with contextlib.suppress(OSError):
             self._input.close()
 
     @functools.cached_property
     def how_it_ended(self) -> str:
-        """Say how it ended that has closed its pipes; one that goes on all the same is stopped."""
+        """How the process ended after it closed its pipes, in words; if it goes on, it is stopped."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_SECONDS)
         alive, code = self.alive(), self.kill()
@@ -199,7 +199,7 @@ class Child:
         self._output.close()
 
     def _listen(self) -> None:
-        """Pass on what the process writes to standard error, until all that write there have ended."""
+        """Pass on what the process writes to standard error, until every writer has ended."""
         assert self._process.stderr is not None
         shown = 0
         with self._process.stderr as written:
@@ -224,7 +224,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         )
     else:  # noqa: RET506 - mypy reads it by system
         _watchdog()
-        # a larger cache in glibc's malloc, on which compilers of models live: OpenVINO takes a tenth less
+        # a larger cache in glibc's malloc helps compilers of models: OpenVINO takes a tenth less time
         tuned = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=60000", **os.environ}
         pipe, env = subprocess.PIPE, tuned | {_VARIABLE: _MARK}
         process = subprocess.Popen(
@@ -236,7 +236,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
 
 
 def _limit_memory(process: int, memory: int) -> None:
-    """Limit a process's address space; RuntimeNotUsable where that is refused."""
+    """Limit a process's address space. Raises RuntimeNotUsable where the system refuses that."""
     if sys.platform == "linux":
         import resource
 

@@ -1,7 +1,7 @@
-"""Messages in files, where no pipe leads to a program: `grucible ask` writes questions, it writes answers.
+"""Messages in files, where no pipe leads to a program: `grucible ask` writes questions, the program answers.
 
 An answer need not name its question. So the questions stand beside the answers, in the order of the vectors,
-and are compared with what the vectors ask. Nothing of a file is kept but the message at hand.
+and are compared with what the vectors ask. Only the current message of a file stands in memory.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from .outputs_file import FromFiles, FromOutputs
 
 QUESTIONS, ANSWERS = ".questions", ".answers"
 _BEGINS = re.compile(rb"grucible \d")
-"""What a file of questions begins with."""
+"""The beginning of a file of questions."""
 _AGAIN = "write the questions again with grucible ask, and have them answered anew"
 
 
 class Exchange(NamedTuple):
-    """The file of the questions of a vector file, and that of the answers to them."""
+    """A vector file's file of questions, and the file of the answers to them."""
 
     questions: Path
     answers: Path
 
 
 def exchange(root: Path, relative: str) -> Exchange:
-    """Name the files in a directory for the vector file at `relative`."""
+    """Name the two files in the directory `root` for the vector file at `relative`."""
     name = relative.removesuffix(".h5")
     return Exchange(root / f"{name}{QUESTIONS}", root / f"{name}{ANSWERS}")
 
@@ -58,11 +58,11 @@ def exchange(root: Path, relative: str) -> Exchange:
 def ask(
     vectors: VectorSet, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[tuple[Exchange, int]]:
-    """Write the questions of a set of vectors into the directory `out`; yield each file and their number.
+    """Write the questions of vectors into the directory `out`; yield each pair of files and their number.
 
     Each vector file gives a file: the judge's side of the protocol, its hello, then question after question.
-    It appears whole. Raises GrucibleError where it cannot be written, and where answers to other questions
-    stand beside its place: with new ones they would be taken for theirs.
+    It appears only when complete. Raises GrucibleError where it cannot be written, or where answers to other
+    questions stand beside it: they would be taken for answers to the new ones.
     """
     if not vectors.wanted:
         raise nothing_selected(vectors.select)
@@ -86,7 +86,7 @@ def ask(
 
 
 def _check_answers(files: Exchange, new: Path) -> None:
-    """Raise GrucibleError where answers are there, and not to the new questions."""
+    """Raise GrucibleError where there are already answers, to other questions than the new ones."""
     if not files.answers.exists():
         return
     if not files.questions.exists() or not filecmp.cmp(files.questions, new, shallow=False):
@@ -97,9 +97,9 @@ def _check_answers(files: Exchange, new: Path) -> None:
 
 
 class _Answers:
-    """An open file of answers, which are followed one after another.
+    """An open file of answers, which `follow` goes through one after another.
 
-    Raises VectorFileError for a file without a hello, and for one that says that it has no answers.
+    Raises VectorFileError for a file without a hello, and for a hello that says why there are no answers.
     """
 
     def __init__(self, path: Path, stack: contextlib.ExitStack) -> None:
@@ -127,8 +127,8 @@ class _Answers:
     def follow(self, question: Question) -> int | Reply:
         """Pass over the next answer, which is to `question`; give its place, or why there is none.
 
-        After an answer that breaks the protocol, nobody knows where the next begins. Raises VectorFileError
-        where the answer names another question.
+        After an answer that breaks the protocol, the next cannot be found. Raises VectorFileError where the
+        answer names another question.
         """
         place = self._file.tell()
         if not self._lost and place == self._size:
@@ -154,7 +154,7 @@ class _Answers:
         return place
 
     def check_end(self) -> None:
-        """Raise VectorFileError where more stands after the last answer."""
+        """Raise VectorFileError if something follows the last answer."""
         if not self._lost and self._file.tell() < self._size:
             raise VectorFileError(
                 f"{self._path}: more stands after the answers to all {self._count} questions; were they made "
@@ -177,14 +177,14 @@ class FromAnswers(FromFiles):
     """A `Source` that reads answers from the directory `root`, into which `ask` wrote the questions.
 
     Raises VectorFileError where the questions are not those of the vectors, where there are more answers
-    than questions, where an answer names another question, and where a hello names another program than that
-    of a file before. What is absent is missing.
+    than questions, where an answer names another question, and where two hellos name different programs. A
+    case without an answer is missing.
     """
 
     def __init__(self, root: Path, vectors: VectorSet) -> None:
         super().__init__(root)
         self._found: dict[str, tuple[_Answers, int] | Reply] = {}
-        """By question, where its answer stands, or why there is none."""
+        """The place of each question's answer, or why there is none."""
         with contextlib.ExitStack() as stack:
             for file, _ in vectors.wanted:
                 self._follow(exchange(root, file.relative), file, stack)
@@ -226,9 +226,9 @@ class FromAnswers(FromFiles):
 
 
 def _is_asked(question: Question, asked: BinaryIO) -> bool:
-    """Tell whether `question` stands next in a file of questions, and pass over it there.
+    """Tell whether `question` comes next in a file of questions; if so, pass over it.
 
-    Raises VectorFileError where it stands there in other bytes than would be written today.
+    Raises VectorFileError where it comes next, but in other bytes than would be written today.
     """
     wanted = b"".join(question_parts(question))
     found = asked.read(len(wanted))
@@ -243,10 +243,10 @@ def _is_asked(question: Question, asked: BinaryIO) -> bool:
 
 
 def outputs_at(path: Path, vectors: VectorSet) -> FromOutputs | FromAnswers:
-    """Open outputs made elsewhere, and compare which cases they have with `vectors`.
+    """Open outputs made elsewhere, and check that their cases are those of `vectors`.
 
-    They are answers where the directory `path` holds files of `grucible ask`, else outputs files. Raises
-    VectorFileError where there is nothing, and where they do not belong to the vectors.
+    If the directory `path` holds files of `grucible ask`, answers are read, else outputs files. Raises
+    VectorFileError where there is nothing, and where the outputs do not belong to the vectors.
     """
     if path.is_dir() and any(files_below(path, QUESTIONS, ANSWERS, most=MOST_NAMES)):
         return FromAnswers(path, vectors)

@@ -1,8 +1,8 @@
 """A runtime in a process of its own, so that a crash or a hang is one case's finding.
 
-The child loads the runtime and answers questions one by one, in the protocol of `check/protocol`. Where it
-dies (SIGFPE, abort), does not answer in time or breaks the protocol, the question at hand gets an error
-that says so, and a new child goes on with the next.
+The child loads the runtime and answers questions one by one, in the protocol of `check/protocol`. If the
+child dies (SIGFPE, abort), does not answer in time or breaks the protocol, the current question gets an
+error that says so. A new child goes on with the next question.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from .child import Child, ClosedError, LateError
 from .serve import COMMAND
 
 START_SECONDS = 300.0
-"""Maximum time in which a runtime loads."""
+"""Maximum seconds for a runtime to load."""
 RESTART_SECONDS = 10.0
-"""The same when it is started anew; more with a longer timeout, or where it took long before."""
+"""Maximum seconds to load again, unless the timeout, or twice the last time to load, is longer."""
 MOST_DEATHS = 20
 """Maximum deaths and time-outs in a row; a runtime that still dies is broken."""
 MOST_LATE = 2
-"""Maximum time-outs of a runtime that never answered; each takes all of its time."""
+"""Maximum time-outs of a runtime that never answered; each takes the whole timeout."""
 LIST_SECONDS = 60.0
-"""The same where runtimes are only listed."""
+"""Maximum seconds for a runtime to load where runtimes are only listed."""
 EXEC = "exec:"
-"""What the name of a runtime that is a program begins with: `exec: ./my_gru --flag`."""
+"""The beginning of a runtime's name if the runtime is a program: `exec: ./my_gru --flag`."""
 
 
 class IsolatedRuntime:
     """The runtime called `name` in a child process, which starts at once; `ready` waits for it.
 
-    A question may take `timeout` seconds, the address space of the process `memory` bytes, loading `loading`
-    seconds. Where it `gives_up`, a runtime that only dies or hangs is asked no more. Each process must say of
-    itself what the first one did; that is `like` where it is given. One thread asks; any may `stop`.
+    `timeout` limits the seconds for a question, `loading` those for loading, `memory` the bytes of address
+    space. With `gives_up`, a runtime that only dies or hangs is asked no more. Each process must send the
+    hello `like`, or without it that of the first process. Only one thread may ask; any may `stop`.
     """
 
     def __init__(
@@ -85,11 +85,11 @@ class IsolatedRuntime:
 
     @property
     def came(self) -> bytes:
-        """What the process at hand, or the last one, wrote since it was last sent something."""
+        """What the current process, or the last one, wrote since it was last sent something."""
         return self._last.came
 
     def _start(self) -> Child:
-        """Start a child where there is none."""
+        """Start a child if there is none; give the child."""
         with self._changing:
             if self._stopped:
                 raise RuntimeNotUsable(f"runtime {self._spec}: was closed")
@@ -105,7 +105,7 @@ class IsolatedRuntime:
             return self._child
 
     def ready(self) -> Child:
-        """Wait until the runtime is loaded; RuntimeNotUsable where it is not."""
+        """Wait until the runtime is loaded. Raises RuntimeNotUsable where it does not load."""
         child = self._start()
         if self._ready:
             return child
@@ -146,7 +146,7 @@ class IsolatedRuntime:
         return self._ask(child, question)
 
     def _pointless(self) -> str:
-        """Say why it is asked no more; "" where it is."""
+        """Say why the runtime is asked no more; "" if it still is."""
         if self._gives_up and self._deaths >= MOST_DEATHS:
             return f"the runtime died or did not answer {MOST_DEATHS} times in a row"
         if self._gives_up and self._late >= MOST_LATE and not self._answered:
@@ -187,14 +187,14 @@ class IsolatedRuntime:
             self._child, self._ready = None, False
 
     def stop(self) -> None:
-        """End the child, from any thread, and start none again; who waits for it finds it ended."""
+        """End the child, from any thread, and start no other; a thread that waits for it goes on."""
         with self._changing:
             self._stopped = True
             if self._child is not None:
                 self._child.kill()
 
     def close(self) -> None:
-        """End the child, and start none again."""
+        """End the child, and start no other."""
         self.stop()
         self._drop()
 
@@ -204,9 +204,9 @@ def _crash(why: str) -> Reply:
 
 
 def command_of(runtime: str) -> list[str]:
-    """Give the command of a process that is the runtime of this name and speaks the protocol.
+    """Give the command of a process that runs `runtime` and speaks the protocol.
 
-    That is a program (EXEC), or Python, which loads the runtime. RuntimeNotUsable for a command that is none.
+    Behind EXEC, the name is the command; else Python loads the runtime. Raises RuntimeNotUsable for no words.
     """
     if not runtime.startswith(EXEC):
         return [sys.executable, "-P", "-c", COMMAND, json.dumps(sys.path), runtime]

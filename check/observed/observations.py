@@ -28,7 +28,7 @@ ORIGINS: dict[Origin, str] = {
     "this version": "claiming to be made by this version",
     "unknown": "of unknown origin",
 }
-"""Each origin in words, to follow a number of files: `2 published`."""
+"""Each origin in words that follow a number of files: `2 published`."""
 
 
 class Slice(NamedTuple):

@@ -1,7 +1,7 @@
-"""Outputs files: what a runtime made of vectors, written here or elsewhere.
+"""Outputs files: a runtime's answers to the questions of vectors, written here or elsewhere.
 
-The same block paths as the vector file, each with `id` and `outputs/<name>`, and optionally `status` and
-`message` per case; rows match by id, in any order. See vectors/FORMAT.md.
+An outputs file has the block paths of its vector file, each with `id` and `outputs/<name>`, and optionally
+`status` and `message` per case. Rows are matched by id, in any order. See vectors/FORMAT.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .source import Observed, Source
 
 
 class FromFiles:
-    """A `Source` of files that hold what one runtime made: until one names it, it goes by their `path`."""
+    """A `Source` of files with one runtime's outputs; until a file names the runtime, its name is `path`."""
 
     def __init__(self, path: Path) -> None:
         self.name, self.version = str(path), ""
@@ -44,7 +44,7 @@ class FromFiles:
         """Do nothing: no file stays open."""
 
     def see(self, file: Path, name: str, version: str) -> None:
-        """Take what a file names; VectorFileError where an earlier one names another."""
+        """Take the runtime that a file names. Raises VectorFileError where an earlier file names another."""
         if not name:
             return
         if self._first and (name, version) != (self.name, self.version):
@@ -57,10 +57,10 @@ class FromFiles:
 
 
 class FromOutputs(FromFiles):
-    """A `Source` that reads an outputs file, or a directory of them with the paths of `vectors`.
+    """A `Source` that reads an outputs file, or a directory of them with the relative paths of `vectors`.
 
-    Raises VectorFileError where a file is not an outputs file, or is of another runtime than one before, or
-    has cases that the vectors lack, or arrays of other shapes or dtypes. What is absent is missing.
+    Raises VectorFileError where a file is not an outputs file, names another runtime than an earlier one, or
+    has cases that the vectors lack; `answer` does for wrong arrays. A case without outputs is missing.
     """
 
     def __init__(self, path: Path, vectors: VectorSet) -> None:
@@ -96,7 +96,7 @@ class FromOutputs(FromFiles):
 class _StoredOutputs:
     """A block of an outputs file, whose rows are cases of the block with the ids `known`.
 
-    Raises VectorFileError where they are not, and where a case stands twice.
+    Raises VectorFileError for another case, for a case that stands twice, and for an unknown status.
     """
 
     def __init__(self, group: Folder, known: Iterable[str]) -> None:
@@ -123,7 +123,7 @@ class _StoredOutputs:
         return texts
 
     def reply(self, row: int, question: Question) -> Reply:
-        """Give the outputs of a row, or why there are none; VectorFileError for others than asked for."""
+        """Give a row's outputs, or why there are none. Raises VectorFileError for a wrong shape or dtype."""
         status, arrays = cast("Status", self._status[row]), {}
         if status == "ok":
             outputs = self._group.group("outputs")
@@ -139,7 +139,7 @@ class _StoredOutputs:
 
 
 def _stored_blocks(root: Folder) -> dict[str, Folder]:
-    """List the blocks of an open outputs file, by path; what else stands there is not looked at."""
+    """List the blocks of an open outputs file by path; ignore everything else in it."""
     return {
         f"{dtype}/{name}": root.group(dtype).group(name)
         for dtype in FLOAT_TYPES
@@ -156,10 +156,9 @@ def record(
 ) -> Iterator[tuple[str, Counter[str]]]:
     """Write an outputs file per vector file; yield its path and how many cases have each status.
 
-    A single vector file gives the single file `out`, a directory (or the core) a directory with the same
-    relative paths. Each file appears whole, and files that are done stay where another fails. Raises
-    VectorFileError, before anything is asked, where a place holds outputs that would be lost, or is that of
-    one file and a directory is needed.
+    For a single vector file, `out` is a file. For a directory or the core, `out` is a directory with the same
+    relative paths. Each file appears only when complete, and complete files stay if another fails. Raises
+    VectorFileError, before anything is asked, where outputs would be lost, or `out` has to be a directory.
     """
     places = _places(vectors, out)
     found = observe(vectors, source, advance)
@@ -176,7 +175,7 @@ def record(
 
 
 def _take(found: Iterator[Slice], cases: int) -> Iterator[Slice]:
-    """Take slices of a number of cases, without a look at the next one, which may fail."""
+    """Take slices that hold `cases` cases in all; do not ask for the next slice, which may fail."""
     while cases:
         part = next(found)
         cases -= len(part.block)
@@ -184,14 +183,14 @@ def _take(found: Iterator[Slice], cases: int) -> Iterator[Slice]:
 
 
 def _places(vectors: VectorSet, out: Path) -> list[tuple[Path, set[str]]]:
-    """Find a place for the outputs of each vector file, and the ids that are asked of it.
+    """Find a place for the outputs of each vector file, and the ids of its selected cases.
 
-    Raises GrucibleError where they cannot stand there.
+    Raises GrucibleError where the outputs cannot be written there.
     """
     alone = vectors.path is not None and vectors.path.is_file()
     if not alone and (out.is_file() or (out.suffix == ".h5" and not out.exists())):
         raise VectorFileError(
-            f"{out}: is the place of one file; name a directory, for each vector file gives one of outputs"
+            f"{out}: names one file; name a directory, for each vector file gives a file of outputs"
         )
     if not vectors.wanted:
         raise nothing_selected(vectors.select)
@@ -227,7 +226,7 @@ def _check_lost(path: Path, asked: set[str]) -> None:
 
 @contextlib.contextmanager
 def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[Any]:
-    """Open a new outputs file for `write_outputs`; it appears whole, if the block does not raise."""
+    """Open a new outputs file for `write_outputs`; it appears when the `with` ends without error."""
     with new_file(path, OUTPUTS) as file:
         write_text_attribute(file, "runtime", runtime)
         write_text_attribute(file, "runtime_version", version)
@@ -235,7 +234,7 @@ def new_outputs_file(path: Path, runtime: str, version: str) -> Iterator[Any]:
 
 
 def write_outputs(file: Any, path: str, ids: list[str], slices: Sequence[Observed]) -> None:
-    """Write a block: `ids` of all its rows, and what was observed of each slice."""
+    """Write a block: the `ids` of its rows, and what was observed of each of its slices."""
     group = file.create_group(path)
     write_texts(group, "id", ids)
     write_texts(group, "status", [status for one in slices for status in one.status])

@@ -1,6 +1,6 @@
-"""A runtime in several processes at a time: what it answers, and the order, are those of one.
+"""A runtime in several processes at a time, with the answers and order of a single process.
 
-Each child answers one run of questions after another, for neighbours are often answered by one model.
+Each child answers one run of questions after another, because neighbouring questions often share a model.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ..protocol.header import Hello, Reply
 from .isolated import IsolatedRuntime
 
 RUN = 32
-"""Maximum questions of a run; the last runs should end at about the same time."""
+"""Maximum questions of a run; all children should finish at about the same time."""
 RUN_BYTES = 4 << 20
-"""Maximum bytes of the inputs of a run of several questions."""
+"""Bytes of inputs beyond which a run ends."""
 AHEAD = 2
-"""Runs for each child that are under way before the answers to the first are waited for."""
+"""Runs submitted for each child before the oldest run's answers are waited for."""
 
 
 class RuntimePool:
     """A `Source` that runs the runtime called `name` in up to `jobs` child processes.
 
-    Without `jobs`, as many as there are usable CPUs for a runtime that declares itself `parallel`, and one
-    for any other. A question may take `timeout` seconds, and the address space of a process `memory` bytes.
-    Where it `gives_up`, a process that only dies or hangs is asked no more. The first child starts at once,
-    others when there is work for them; one that does not start, or is another build, is done without. Raises
-    RuntimeNotUsable, when it is first asked anything, where the runtime does not load.
+    Without `jobs`, a runtime that declares itself `parallel` gets a child for each usable CPU; any other gets
+    one. `timeout` limits the seconds for a question, `memory` the bytes of a process's address space. With
+    `gives_up`, a process that only dies or hangs is asked no more. The first child starts at once, others
+    when there is work for them; those that do not start, or are another build, are skipped. If the runtime
+    does not load, the first use of the pool raises RuntimeNotUsable.
     """
 
     def __init__(
@@ -85,17 +85,17 @@ class RuntimePool:
 
     @cached_property
     def _free(self) -> LifoQueue[IsolatedRuntime | None]:
-        """The children that wait for work, the last one first; below them None for each to start."""
+        """The idle children, the latest on top; below them, None for each child that may still start."""
         free: LifoQueue[IsolatedRuntime | None] = LifoQueue()
         for one in [*[None] * (self.jobs - 1), self._first]:
             free.put(one)
         return free
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
-        """Yield the answer to each question, in their order; some runs of them are asked ahead."""
+        """Yield the answers in the order of the questions; some runs are asked ahead."""
         _ = self._free  # raises where the runtime does not load
         waiting: deque[Future[list[Reply]]] = deque()
-        most = RUN if self.jobs > 1 else 1  # of one child, nothing answered is lost
+        most = RUN if self.jobs > 1 else 1  # one child: a stop loses no answer
         for run in _runs(questions, most):
             waiting.append(self._executor.submit(self._ask, run))
             if len(waiting) > AHEAD * self.jobs:
@@ -118,7 +118,7 @@ class RuntimePool:
             self._free.put(child)
 
     def close(self) -> None:
-        """End the children; what is under way is given up."""
+        """End the children, and give up the runs that are under way."""
         with self._changing:
             self._closing = True
         for child in self._children:
@@ -130,7 +130,7 @@ class RuntimePool:
 
 
 def _runs(questions: Iterable[Question], most: int) -> Iterator[list[Question]]:
-    """Split questions into runs, each of at most `most` and of a limited size."""
+    """Split questions into runs of at most `most` questions and of a limited size."""
     run: list[Question] = []
     size = 0
     for question in questions:

@@ -103,7 +103,7 @@ def _grade(grade: Grade) -> dict[str, Any]:
 
 
 def _case(result: CaseResult) -> dict[str, Any]:
-    """Return a case; what only some cases have stands behind what all have."""
+    """Return a case; keys that only some cases have come last."""
     case = {
         "id": result.id,
         "tier": result.tier,
@@ -141,22 +141,22 @@ def _use(use: Use) -> dict[str, Any]:
 
 
 def refusal_value(one: Refusal) -> dict[str, Any]:
-    """Return an invalid question with its outcome, as JSON has it."""
+    """Return an invalid question with its outcome, as plain data."""
     value = asdict(one)
     del value["answered"]  # the outcome says enough
     return value | {"expected": _reason(one.expected)}
 
 
 _Mark = tuple[str, str, Iterable[str], str]
-"""What became of a test: failure, error, skipped or system-out; a message, lines, and a type."""
+"""The outcome of a test (failure, error, skipped or system-out), a message, lines, and a type."""
 
 
 def report_junit(report: Report) -> str:
     """Return the report as XML: a suite for each operator and dtype, and a test for each case.
 
-    A case that failed is a failure, one that crashed, hung or gave an error is an error. What is unsupported,
-    expected, missing after an interruption, or does not decide is skipped, with the reason. Times are 0, for
-    none is known, and suites name no host and no date: the same report is the same text.
+    A deciding case is a failure if it failed, or is unsupported although required; an error if it gave one or
+    is missing. Expected failures, cases missing after an interruption, and all others that did not pass are
+    skipped, with the reason. Times are 0, and no host or date is named: equal reports give equal texts.
     """
     root = Element("testsuites", name=_xml(f"grucible check: {report.runtime}"))
     lines = [headline(report), *diagnosis_lines(report.diagnosis)]
@@ -231,7 +231,7 @@ def _mark_refusal(one: Refusal) -> _Mark | None:
 
 
 def _xml(text: str) -> str:
-    """Return a text without what XML cannot hold, written out; `<` and `&` are escaped later."""
+    """Write out as \\uXXXX what XML cannot hold; `<` and `&` are escaped later."""
     return re.sub(
         "[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]",
         lambda found: f"\\u{ord(found[0]):04x}",
@@ -240,7 +240,7 @@ def _xml(text: str) -> str:
 
 
 def workflow_commands(report: Report) -> Iterator[str]:
-    """Yield GitHub's workflow commands that annotate a run with the verdict and each finding."""
+    """Yield GitHub's workflow commands that annotate a run with the verdict and the first findings."""
     level = "error" if report.exit_status else "notice"
     found = [(level, "grucible", headline(report))]
     for one in report.diagnosis.findings[: MOST_ANNOTATIONS - 1]:
@@ -260,9 +260,9 @@ def summary(report: Report) -> str:
 class Format(NamedTuple):
     """A format of reports.
 
-    `write` makes the text of one report, or of several where they stand `side_by_side`. `begins` matches the
-    start of such a text, so that nothing else is replaced by one. `check` raises GrucibleError where the
-    format needs what is not installed: before hours of work.
+    `write` makes the text of one report, or of several `side_by_side`. `begins` matches the start of such a
+    text; no other file is overwritten. `check`, called before hours of work, raises GrucibleError where
+    something that the format needs is not installed.
     """
 
     name: str
@@ -281,4 +281,4 @@ _ALL = (
            check_installed, side_by_side=True),
 )  # fmt: skip
 FORMATS = {one.name: one for one in _ALL}
-"""By the name that `--report NAME=FILE` takes."""
+"""The formats by the name that `--report NAME=FILE` takes."""
