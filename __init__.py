@@ -5,7 +5,7 @@
         ...
     report = verify("vectors/", runtime=my_function)
 
-Importing the package is cheap; numpy and h5py are imported when one of these is first used.
+Importing the package is cheap; numpy and h5py are imported when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HOMES = {
     "trace": ".check.trace",
     "verify": ".check.verdict",
 }
-"""The module of each name."""
+"""The module of each public name."""
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 
@@ -60,7 +60,7 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "pytest":  # the library pytest is imported when this is first used
+    if name == "pytest":  # imports the library pytest, at the first use
         return import_module(".check.pytest_plugin.suite", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

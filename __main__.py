@@ -31,11 +31,11 @@ _COMMANDS = {
     "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
 }  # fmt: skip
 _THRESHOLDS = (100_000, 50, 100)
-"""When Python looks for circles of objects; the defaults take an eighth of a small check."""
+"""Thresholds of Python's garbage collector; its defaults take an eighth of a small check's time."""
 
 
 class _Rooms(click.Group):
-    """A group whose commands live in the rooms' `cli.py`, imported only when one is run."""
+    """A group of commands whose modules are imported only when a command is run."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -75,7 +75,7 @@ def grucible() -> None:
            an expectation is stale;
            compare: something is worse; trace: the case does not pass;
            probe: something is wrong;
-           score: too few cases catch something; gen --verify: not as published
+           score: too few cases catch a misreading; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own
       130  interrupted by Ctrl-C; 129: ended by SIGHUP; 143: by SIGTERM
@@ -85,15 +85,15 @@ def grucible() -> None:
 def main(**extra: Any) -> NoReturn:
     """Run the command, and exit with its status. `extra` goes to click.
 
-    An error that the user can act on is one line on stderr, and status 2; any other exception prints its
-    traceback, and the status is 70. So no error ends with the status of a verdict.
+    For an error that the user can act on, one line goes to stderr, and the status is 2. Any other exception
+    prints its traceback, and the status is 70. So no error ends with the status of a verdict.
     """
     from .cases.console import MOST_MESSAGE, OWN_ERROR, format_own_error, say, shorten
     from .cases.errors import GrucibleError
     from .cases.process import catch_terminations
 
     gc.set_threshold(*_THRESHOLDS)
-    warnings.simplefilter("ignore")  # those of libraries are for people who develop with them
+    warnings.simplefilter("ignore")  # libraries' warnings are for those who develop with them
     sys.warnoptions.append("ignore")  # in child processes, too
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -29,7 +29,7 @@ _WRONG = {"failed": "newly failing", "error": "new errors", "missing": "newly mi
 WORSE = (*_WRONG.values(), "newly unsupported")
 BETTER, OTHER = "newly passing", "wrong in another way"
 KINDS = (*WORSE, OTHER, BETTER)
-"""How the verdict of a case may change."""
+"""The ways in which the verdict of a case may change."""
 
 Text = Annotated[str, Field(max_length=10_000)]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -44,7 +44,7 @@ def _limit_keys(value: Any) -> Any:
 
 
 FewKeys = BeforeValidator(_limit_keys)
-"""Bounds the errors of a mapping: pydantic makes some thousand bytes of each."""
+"""A check that bounds a mapping's errors: pydantic takes some thousand bytes for each."""
 
 
 class _Stored(BaseModel):
@@ -135,8 +135,8 @@ def read_report(path: Path) -> StoredReport:
 def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     """Compare two reports; the result is what `grucible compare --json` prints.
 
-    Arithmetic and findings are compared where some case is in both. Raises GrucibleError where no case and
-    no invalid question that was asked is in both.
+    Arithmetic and findings are compared if the reports share a case. Raises GrucibleError if they share
+    neither a case nor an invalid question that was asked for both.
     """
     old, new = ({one.id: one for one in report.cases} for report in (before, after))
     was_accepted, now_accepted = (
@@ -187,9 +187,9 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
 
 
 def _name_change(was: str, now: str) -> str:
-    """Name a change of verdict; wrong, or missing, before and wrong now is no worse.
+    """Name a change of verdict; a change among failed, error and missing is no worse.
 
-    What is newly declared unsupported is worse even than a wrong answer: it had been answered.
+    A case that had any answer and is unsupported now is worse, even if the answer was wrong.
     """
     if {was, now} <= _WRONG.keys() or {was, now} == {"missing", "unsupported"}:
         return OTHER
@@ -228,7 +228,7 @@ def _compare_grades(before: StoredReport, after: StoredReport) -> Iterator[dict[
 
 
 def _is_coarser(dtype: str, was: str, now: str) -> bool:
-    """Whether the class `now` follows `was` in a chain of the dtype; none follows all."""
+    """Say whether the class `now` follows `was` in a chain of the dtype; "" follows every class."""
     if not now or not was:
         return bool(was) and not now
     orders = ([one.name for one in chained] for chained in CHAINS.get(dtype, ()))
@@ -238,7 +238,7 @@ def _is_coarser(dtype: str, was: str, now: str) -> bool:
 def _compare_findings(
     before: StoredReport, after: StoredReport, *, shared: bool
 ) -> dict[str, list[Any]]:
-    """Compare the explanations of failures; two of the same names are one finding."""
+    """Compare the explanations of failures; findings with the same names are one finding."""
     was, now = (
         {tuple(one.names): one for one in report.diagnosis} if shared else {}
         for report in (before, after)
@@ -308,7 +308,7 @@ def _change(one: dict[str, str]) -> str:
 
 
 def _section(title: str, entries: Sequence[str]) -> Iterator[str]:
-    """Yield entries below a title; what follows a line feed in one stands below it."""
+    """Yield entries below a title; the second line of an entry is indented further."""
     if entries:
         yield from ("", f"{title}:")
     parts = (entry.partition("\n") for entry in entries)
@@ -317,7 +317,7 @@ def _section(title: str, entries: Sequence[str]) -> Iterator[str]:
 
 
 def _grade(one: dict[str, Any]) -> str:
-    """Format what differs of a dtype: class, worst ratio, demand; "" where nothing does."""
+    """Format what differs in a dtype: class, worst ratio, demand; "" if nothing does."""
     parts = {
         "observed": [name or "none of them" for name in one["observed"]],
         "worst ratio": [ratio if isinstance(ratio, str) else f"{ratio:.3g}" for ratio in one["ratio"]],

@@ -40,16 +40,16 @@ FIELDS = ("cases", "reason", "link", *HOW)
 _MAX_TRIED = 6
 """Maximum misreadings of an expectation that are evaluated together; each doubles the work."""
 _MAX_MESSAGE = 200
-"""Maximum characters of a message that are shown."""
+"""Maximum characters of a message that are shown; a report must stay readable."""
 
 
 def load_expectations(path: Path) -> list[Expectation]:
-    """Read a YAML list of {cases: glob, reason, …}; SpecError, with the line, for anything else."""
+    """Read a YAML list of {cases: glob, reason, …}. Raises SpecError, with the line, for anything else."""
     return parse_expectations(str(path), read_text(path, list))
 
 
 def parse_expectations(name: str, text: str) -> list[Expectation]:
-    """Parse a YAML list of expectations, which came from `name`; SpecError, with the line, for others."""
+    """Parse a YAML list of expectations from the file `name`. Raises SpecError, with the line, for others."""
     document = parse(name, text, list)
     return [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
 
@@ -118,7 +118,7 @@ def _expected_refusal(one: Refusal, known: Expectations) -> Expectation | None:
     """Find the expectation that names an invalid question, unless it expects another message."""
     expected = known.of(one.id)
     if expected and one.wrong and expected.message:
-        # the message about outputs that came back is the judge's own
+        # if outputs came back, the message about them is the judge's own
         return expected if not one.answered and says(one.message, expected.message) else None
     return expected
 
@@ -141,9 +141,9 @@ def apply_expectation(
 ) -> CaseResult:
     """Add to a result the expectation that names its case, or what was seen instead of it.
 
-    Names are compared with those of the `diagnosis`; without one, any misreading may explain a failure. The
-    diagnosis names one explanation for all that failed together: where its names are others, the expected
-    misreadings count if they give what was observed in a row of a `failing` block.
+    Expected misreadings are compared with those of the `diagnosis`; without a diagnosis, any may explain a
+    failure. A diagnosis explains all failures together. Where it names other misreadings for this case, the
+    expected ones still count if they give what was observed in this row of the `failing` block.
     """
     if not result.wrong or _is_as_expected(result, one, diagnosis, failing):
         return replace(result, expected=one)
@@ -171,7 +171,7 @@ def _is_as_expected(
 
 
 def _are_explaining(names: Sequence[str], part: FailingBlock, row: int) -> bool:
-    """Whether misreadings, alone or together, give what was observed in a row."""
+    """Say whether misreadings, alone or together, give what was observed in a row."""
     variants = [variant_called(name) for name in names]
     tried = [some for n in range(1, len(variants) + 1) for some in combinations(variants, n)]
     alone = part.rows(np.array([row]))
@@ -191,7 +191,7 @@ def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:
 
 
 def find_left_out(report: Report, vectors: Path | None, select: Sequence[str]) -> list[str]:
-    """Find the ids that a selection left out of the vectors and of what invalid questions were asked."""
+    """Find the ids that a selection left out: cases and, if any were asked, invalid questions."""
     if not select:
         return []
     every = open_set(vectors)

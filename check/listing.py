@@ -1,4 +1,4 @@
-"""Write the list of known findings: keep the entries that still hold, add the others."""
+"""Write the list of known findings: keep the entries that still hold, and add new ones."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from .report import Report
 from .reports.text import VARYING
 
 _MAX_GROUPS, _MAX_GLOBS = 100, 8
-"""Maximum groups of cases that are named by globs, and globs of each; other cases are named by id."""
+"""Maximum groups of cases that are named by globs, and globs of a group; other cases are named by id."""
 _MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
 _ANY_LIST = b""
-"""The mark of a list: what it holds was checked when it was read."""
+"""A mark that any file has: what the list holds was checked when it was read."""
 _ENTRY = re.compile(r"^(?=-\s)", re.MULTILINE)
 _COMMENT = re.compile(r"^(?=#|\.\.\.)", re.MULTILINE)
 _EMPTY = re.compile(r"^\[\s*\][ \t]*", re.MULTILINE)
@@ -35,7 +35,7 @@ _EMPTY = re.compile(r"^\[\s*\][ \t]*", re.MULTILINE)
 
 @dataclass(frozen=True)
 class FindingList:
-    """A list as it was read: its text, "" where there is no file, and its entries."""
+    """A list as it was read: its text ("" if there is no file) and its entries."""
 
     path: Path
     text: str
@@ -43,7 +43,7 @@ class FindingList:
 
 
 def read_list(path: Path) -> FindingList:
-    """Read the list at a path, an empty one where nothing or only comments are; SpecError for other files."""
+    """Read the list at a path; without entries, there may be no file. Raises SpecError for other files."""
     text = read_text(path, list) if path.exists() else ""
     check_replaceable(path, _ANY_LIST)
     if _is_blank(text):
@@ -55,7 +55,7 @@ def read_list(path: Path) -> FindingList:
 
 
 def _is_blank(text: str) -> bool:
-    """Whether a text holds nothing, or comments alone."""
+    """Say whether a text holds nothing but blank lines and comments."""
     return all(line.lstrip()[:1] in ("", "#") for line in text.splitlines())
 
 
@@ -64,10 +64,10 @@ def write_list(
 ) -> tuple[list[Expectation], str]:
     """Write the list of all that is wrong in a report, which was made without expectations.
 
-    Entries of the `old` list that still hold stay as they stand, comments included; new ones stand before
-    them. Entries that are stale, or whose cases all fail in another way, go. Returns the entries, and what
-    changed in words. Raises GrucibleError where the list cannot be written, and where it was changed since
-    it was read.
+    Entries of the `old` list that still hold stay unchanged, with their comments; new entries come before
+    them. Entries that are stale, or whose failing cases all fail in another way, are taken out. Returns the
+    entries, and in words what changed. Raises GrucibleError where the list cannot be written, or was changed
+    since it was read.
     """
     path = old.path
     uses = apply_expectations(report, old.entries, vectors, select).uses
@@ -90,7 +90,7 @@ def write_list(
 def _edit(
     old: FindingList, keeps: Sequence[bool], new: Sequence[Expectation], report: Report
 ) -> str:
-    """Edit the text of a list: entries go without the comments below them, new ones stand first."""
+    """Edit the text of a list: take entries out, but not the comments below them; put new entries first."""
     if all(keeps) and not new and not _is_blank(old.text):
         return old.text
     name = escape(f"{report.runtime} {report.runtime_version}".rstrip())[:_MAX_MESSAGE]
@@ -130,7 +130,7 @@ def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
 
 
 def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> Iterator[Expectation]:
-    """Expect what was wrongly accepted, by operator and defect, or by id where that names others."""
+    """Expect what was wrongly accepted: by operator and defect or, where that glob matches more, by id."""
     wrong = [one for one in refusals if one.wrong and not one.expected]
     right = [*(one.id for one in refusals if not one.accepted), *left_out]
     for operator, defect in dict.fromkeys((one.operator, one.defect) for one in wrong):
@@ -144,10 +144,10 @@ def _expect_accepted(refusals: Sequence[Refusal], left_out: Sequence[str]) -> It
 def group_failures(
     results: Sequence[CaseResult], diagnosis: Diagnosis
 ) -> list[tuple[Expectation, list[str]]]:
-    """Group cases that went wrong by their expectation: an expectation of any case, and the ids.
+    """Group cases that went wrong; give for each group an expectation, of any case, and its ids.
 
-    The special stands before the general: errors before wrong numbers, misreadings before coarse arithmetic,
-    and otherwise small groups before large ones.
+    Special groups come before general ones: errors before wrong numbers, misreadings before coarse
+    arithmetic, and otherwise small groups before large ones.
     """
     groups: dict[tuple[int, object], list[CaseResult]] = {}
     for result in results:
@@ -160,7 +160,7 @@ def group_failures(
 
 
 def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
-    """Find the kind of a failure (message, diagnosis, class, unexplained), and what alike ones share."""
+    """Find the kind of a failure (message, diagnosis, class, unexplained), and the key of its group."""
     finding = diagnosis.by_case.get(result.id)
     if result.verdict == "failed":
         if finding and finding.kind != "arithmetic":
@@ -173,7 +173,7 @@ def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
 
 
 def _constant_parts(message: str) -> list[str]:
-    """List the parts of a message between numbers and dtypes, which change."""
+    """List the parts of a message between its numbers and dtypes, which vary from case to case."""
     return [part.strip() for part in VARYING.split(" ".join(message.split()))]
 
 
@@ -199,7 +199,7 @@ def _expect(kind: int, cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Exp
 
 
 def find_shared_part(message: str) -> str:
-    """Find the longest part of a message without numbers and dtypes, which change; "" for a short one."""
+    """Find the longest part of a message between its numbers and dtypes; "" if that part is short."""
     parts = filter(str.isprintable, _constant_parts(message))
     best = max(parts, key=len, default="")[:_MAX_MESSAGE].strip()
     return best if len(best) >= _MIN_MESSAGE else ""

@@ -1,4 +1,4 @@
-"""One case judged by itself: what a test has in its hands."""
+"""The judgment of one case by itself, for use in tests."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Judgment:
     """What was found of the outputs of one case.
 
     `verdict` is `passed`, `failed`, or `error` for outputs of other names, shapes or dtypes. `grade` is
-    the best class of arithmetic whose tolerances hold, "" where none does, for any `required`.
-    `where` names the element that is worst, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected|
-    there, `ulps` the same in units in the last place, and `ratio` the same per tolerance. `readings`
-    are those that an ambiguous case passes under. `message` says what is wrong, and `show` is the command
-    that shows the case, where that is known.
+    the best class of arithmetic whose tolerances hold, or ""; `required` does not change it.
+    `where` names the worst element, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected| there,
+    `ulps` the same in units in the last place, and `ratio` the same divided by the tolerance. `readings`
+    are those under which an ambiguous case passes. `message` says what is wrong, and `show` is the command
+    that shows the case, if that command is known.
 
     A judgment is neither true nor false: ask for `passed`.
     """
@@ -58,7 +58,7 @@ class Judgment:
 
     @property
     def reading(self) -> ReadingNames | None:
-        """The names of the reading that is followed, none for the stored one; None where no outputs pass."""
+        """The names of the followed reading, () for the stored one; None if the case does not pass."""
         return next(iter(self.readings), STORED) if self.passed else None
 
     @property
@@ -92,11 +92,11 @@ def judge(
 ) -> Judgment:
     """Judge what a runtime returned for `case.question`: arrays by the names of the outputs.
 
-    What is required can be changed as for `verify`. What is no mapping, and arrays of other names, shapes or
-    dtypes, are an error, as in `check`. Each case is taken by itself here: that a runtime follows one reading
-    of an ambiguous text in all cases, `verify` alone can say.
-    Raises GrucibleError for criteria that are none, and for a case, made by hand, without answers of the
-    shapes and dtypes that it asks for, or without tolerances.
+    The other arguments change what is required, as for `verify`. Outputs that are no mapping, or have other
+    names, shapes or dtypes, are an error, as in `check`. Each case is judged by itself: only `verify` can say
+    whether a runtime follows one reading of an ambiguous text in all cases.
+    Raises GrucibleError for invalid criteria, and for a case made by hand that lacks tolerances, or answers
+    of the shapes and dtypes that it asks for.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     _check_answers(case)
@@ -106,7 +106,7 @@ def judge(
 
 
 def _check_answers(case: Case) -> None:
-    """Raise GrucibleError unless there is the stored answer, and each is what the question asks for."""
+    """Raise GrucibleError unless the stored answer is there, and each answer is what the question asks."""
     if STORED not in case.stored:
         raise GrucibleError(f"{case.id}: has no answer under (), which is the stored one")
     for reading, answer in case.stored.items():
@@ -122,9 +122,9 @@ def _check_answers(case: Case) -> None:
 
 
 def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:
-    """Judge what a runtime answered to the question of a case, by the block of it alone."""
+    """Judge the reply to the only question of a block."""
     check_classes(Path(block.path), block)
-    with np.errstate(all="ignore"):  # what the user set is not for what judges
+    with np.errstate(all="ignore"):  # the user's settings are not for the judge
         found = judge_one(block, stack_replies(block, [reply]), criterion)
     return Judgment(
         found.id, found.verdict, str(criterion), found.arithmetic, found.where, found.worst_ratio,

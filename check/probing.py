@@ -26,7 +26,7 @@ from .reports.text import wrap
 MOST_TRIED = 8
 """Maximum cases of an operator and dtype that are tried until the program supports one."""
 MOST_ROWS, MOST_SHOWN = 20, 100
-"""Maximum rows of bytes that are shown, and characters of each; mistakes are at a message's beginning."""
+"""Maximum rows of bytes that are shown, and characters of a row; mistakes are at a message's beginning."""
 _HELLO = (f"grucible {VERSION}", "name my_gru", "operator …", "dtype …", "end")
 _REMEDIES = {
     "hello names": f"operators are {', '.join(OPERATORS)}; dtypes are {', '.join(FLOAT_TYPES)}",
@@ -47,13 +47,13 @@ _REMEDIES = {
     "": "copy each output line of the question into the answer, then the line `end`; then write the bytes "
         "of each output in that order, little-endian",
 }  # fmt: skip
-"""By a pattern of what is wrong, what to change; the first that is found counts."""
+"""What to change, by a pattern in the message; the first pattern that is found counts."""
 
 
 class ProbeStep(NamedTuple):
     """A step: its name and a sentence about it.
 
-    `question` is the one that was asked. Where the step is `wrong`, `seen` are the bytes that came, and
+    `question` is what was asked. Where the step is `wrong`, `seen` are the bytes that came, and
     `expected` the lines of the message that should have come.
     """
 
@@ -79,8 +79,8 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
     """Talk to a program step by step, and say what is wrong with its protocol.
 
     COMMAND is a program in any language that answers questions on its standard input and output
-    (check/protocol/README.md). Each step is a line. At the first that is wrong, the bytes that came
-    are shown, those expected, and what to change. `grucible check` judges its numbers.
+    (check/protocol/README.md). Each step is a line. The first wrong step also shows the bytes that
+    came, what was expected, and what to change. `grucible check` judges the program's numbers.
 
     Exit status 0: the protocol is right; 1: something is wrong.
     """
@@ -112,9 +112,9 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
 def probe(runtime: str, timeout: float) -> Iterator[ProbeStep]:
     """Talk to the program `exec: COMMAND`, as `check` does; yield each step, the first wrong one as the last.
 
-    A step may take `timeout` seconds. Of each operator and dtype, the plainest question that the program
-    supports is asked, and the largest. Raises GrucibleError for what names no program, and for a program that
-    does not start.
+    A step may take `timeout` seconds. For each operator and dtype, the plainest and the largest question that
+    the program supports are asked. Raises GrucibleError if `runtime` names no program, or a program that does
+    not start.
     """
     if not runtime.startswith(EXEC):
         raise GrucibleError(
@@ -165,7 +165,7 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[ProbeStep]:
 
 
 def _plainest_first(operator: str, dtype: str) -> list[Question]:
-    """List the core questions of an operator and dtype: the textbook's GRU first, the smallest first."""
+    """List the core questions of an operator and dtype: those with few attributes first, then small ones."""
     slices = open_set(None, [f"{operator}/core/{dtype}/*"]).slices()
     asked = [case.question for rows in slices for case in rows.block.cases()]
     return sorted(asked, key=lambda question: (len(question.given), _size(question), question.id))
@@ -193,7 +193,7 @@ def _judge(question: Question, reply: Reply, came: bytes) -> ProbeStep:
 
 
 def _end(child: Child) -> ProbeStep:
-    """End the input of the program, and see that it ends without a word."""
+    """Close the program's input, and check that the program ends without writing more."""
     child.end_input()
     if more := child.surplus(time.monotonic() + END_SECONDS):
         return ProbeStep(
@@ -205,7 +205,7 @@ def _end(child: Child) -> ProbeStep:
 
 
 def _dump(data: bytes) -> Iterator[str]:
-    """Yield rows of offset and line; of a line that is no text, its first bytes in hexadecimal numbers."""
+    """Yield each line with its offset; if the line is no text, its first bytes in hexadecimal numbers."""
     at = 0
     for line in data.splitlines(keepends=True)[:MOST_ROWS]:
         text = line.decode("utf-8", "replace")

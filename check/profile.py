@@ -24,29 +24,29 @@ from .verdict import Demand, judge
 
 Status = Literal["right", "wrong", "refused", "crashed", "malformed", "missing"]
 AGAIN = "asked again"
-"""The feature of answering a question right that was answered right before."""
+"""The feature of giving right answers again, when questions are asked again."""
 REFUSING_SECONDS = 2.0
-"""Maximum duration of a question that must be refused; some runtimes wait for ever then."""
+"""Maximum seconds for a question that must be refused; some runtimes never answer it."""
 MOST_CRASHES = 3
-"""Maximum crashes of an operator that is asked again; who hangs is waited for each time."""
+"""Maximum crashes when an operator's questions are asked again; each hang takes the whole timeout."""
 _STOPPED = f"nothing more is asked, for {MOST_CRASHES} of what had been right crashed"
 _NOT_AS_BEFORE = "not what it gave before: it keeps state, or leaves memory unwritten"
 _OTHERS = 2
-"""Maximum further explanations, where no case tells them from the first."""
+"""Maximum further explanations that are shown, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
-"""What failures are judged by: a mistake is shown though float64 is computed in float32 besides."""
+"""The criterion of float64: it shows other mistakes even where float64 is computed in float32."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One feature of an operator in one dtype.
 
-    It is *right* where every case is within the tolerances of some class, and shows no mistake that others
-    show, and `arithmetic` is the coarsest that a case needs; *refused* where the runtime declares it
-    unsupported or raises an error; *wrong* where it gives numbers that no arithmetic does; *crashed* where
-    it dies or does not answer; *malformed* where outputs have other names, shapes or dtypes; *missing*
-    where it was not asked any more. `misreading` says what the wrong numbers look like, "" where nothing
-    does. `message` is the runtime's, or which element is off.
+    It is *right* if every case is within the tolerances of some class, and shows no mistake that others show;
+    `arithmetic` is then the coarsest class that a case needs. It is *refused* if the runtime declares it
+    unsupported or raises an error, *wrong* if the numbers are right in no class, *crashed* if the runtime
+    dies or does not answer, *malformed* if outputs have other names, shapes or dtypes, and *missing* if it
+    was not asked any more. `misreading` says what wrong numbers look like, or "". `message` is the runtime's
+    message, or says which element is off.
     """
 
     operator: str
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Profile:
-    """All that was found of a runtime: of features, and of questions that it must refuse."""
+    """What was found of a runtime: a row for each feature, and the questions that it must refuse."""
 
     runtime: str
     version: str
@@ -78,10 +78,10 @@ def profile(
 ) -> Profile:
     """Find what the runtime behind `source` makes of each feature of vectors (None: the core).
 
-    Every selected case is a feature, or shares one. Those of theme `plain` that are right are asked twice
-    more in the first dtype: kept state, and memory that is not written, shows then. Where a baseline is
-    among them, so are the operator's questions that must be refused, in the first dtype. These are asked of
-    `refusing`, the same runtime, where it is given. `advance(n)` as cases are judged. Raises GrucibleError
+    Each selected case gives a row. Those of theme `plain` that are right are asked twice more in the first
+    dtype, to show kept state and unwritten memory. Where `default` is among an operator's features, the
+    runtime is also asked the questions that it must refuse, in the first dtype; they go to `refusing`, the
+    same runtime, where it is given. `advance(n)` is called when n more cases are judged. Raises GrucibleError
     for vectors that cannot be used, and where nothing is selected.
     """
     opened = open_set(vectors, select)
@@ -117,10 +117,10 @@ def profile_of(
     memory: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Profile:
-    """Return the profile of the runtime called `name`, in one process: it is asked in a known order.
+    """Return the profile of the runtime called `name`, in one process, so that the order is known.
 
-    A question may take `timeout` seconds, the address space of the process `memory` bytes. Without `select`
-    all features. Raises RuntimeNotUsable where the runtime does not load, else as `profile`.
+    `timeout` limits the seconds for a question, `memory` the bytes of address space. Without `select`, all
+    features are asked. Raises RuntimeNotUsable where the runtime does not load, and what `profile` raises.
     """
     soon = min(timeout, REFUSING_SECONDS)
     with (
@@ -157,8 +157,8 @@ def make_row(result: CaseResult, misreading: str) -> Row:
 def _misreading(report: Report, result: CaseResult) -> str:
     """Return what a wrong answer looks like, in the words of its operator.
 
-    "" where nothing explains it, or where it holds a class of arithmetic and is of no mistake that the
-    diagnosis finds with certainty.
+    Returns "" where nothing explains the answer, or where it holds a class of arithmetic and shows no mistake
+    that the diagnosis finds with certainty.
     """
     finding = report.diagnosis.by_case.get(result.id)
     if finding is None or finding.kind == "arithmetic":
@@ -181,10 +181,10 @@ def _misreading(report: Report, result: CaseResult) -> str:
 def _ask_again(
     source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
 ) -> tuple[Row, int]:
-    """Ask questions that were right once more, in one process, and once more in the reverse order.
+    """Ask questions that were answered right again in one process, in order and then in reverse.
 
-    Long rows come before short ones and behind them, so that what is left of them shows. Returns the row of
-    the worst answer, and how many crashed.
+    Long rows then come both before and after short ones, so that leftovers show. Returns the row of the worst
+    answer, and the number of crashes.
     """
     answers, crashes = list[Row](), 0
     opened = open_set(vectors, ids)
@@ -204,7 +204,7 @@ def _ask_again(
 
 
 def _badness(row: Row) -> tuple[int, int]:
-    """Sort key of answers: a wrong one is the worst, and of right ones the coarsest."""
+    """Make a sort key that puts wrong answers last, and among right ones the coarsest."""
     order: tuple[Status, ...] = ("right", "missing", "refused", "malformed", "crashed", "wrong")
     classes = [one.name for one in CLASSES[row.dtype]]
     return order.index(row.status), classes.index(row.arithmetic) if row.arithmetic else 0

@@ -32,13 +32,13 @@ class Refusal:
 
     * refused: an error was raised, or Unsupported; `message` is its text;
     * obvious: outputs came back as if nothing were wrong;
-    * garbage: any other outputs did; `message` says what is wrong with them;
+    * garbage: other outputs came back; `message` says what is wrong with them;
     * crash: the process died or did not answer; `message` says how;
-    * unasked: refusing it would say nothing, for the valid question it is made from is not answered either.
+    * unasked: a refusal would say nothing, because the valid question is not answered either.
 
-    Where it does not `decide`, the text leaves open what happens. `answered` says that outputs came back as
-    they were asked for: then `message` is the judge's own. `expected` is the known finding that
-    names it.
+    `decides` is false where the text leaves open what happens. `answered` says that outputs of the right
+    names, shapes and dtypes came back; then `message` is the judge's own. `expected` is the known finding
+    that names the question.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Refusal:
 
     @property
     def accepted(self) -> bool:
-        """Whether the runtime did not refuse what it was asked."""
+        """Whether the runtime did not refuse the question."""
         return self.outcome in ACCEPTED
 
     @property
@@ -65,7 +65,7 @@ class Refusal:
 
 
 def counts(refusals: Sequence[Refusal]) -> Counter[Outcome]:
-    """Count how many have each outcome."""
+    """Count the refusals with each outcome."""
     return Counter(one.outcome for one in refusals)
 
 
@@ -75,11 +75,11 @@ def refusals(
     dtypes: Collection[str] = (),
     select: Sequence[str] = (),
 ) -> list[Refusal]:
-    """Ask a runtime the invalid questions of some operators and dtypes, or of all, that `select` matches.
+    """Ask a runtime the invalid questions that `select` matches, of some operators and dtypes, or of all.
 
     `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
-    in this process, where a crash ends whoever asks. The valid questions are asked first; what is made from
-    one that is not answered is not asked.
+    in this process, which a crash would end. The valid questions are asked first. An invalid question is not
+    asked if its valid question is not answered.
     """
     asked = list(invalid_questions(operators, dtypes, select))
     valid = {one.valid.id: one.valid for one in asked}
@@ -107,9 +107,9 @@ def _refusal(asked: InvalidQuestion, valid: Reply, given: Reply | None) -> Refus
 def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome, str]:
     """Find the outcome of an invalid question, and a message about it.
 
-    `valid` is the answer to the valid question, and `given` the reply to the invalid one. Outputs are the
-    obvious thing where they are those of the valid question again, right or wrong, or are near the exact
-    answer of a question that this one may be taken for.
+    `valid` is the reply to the valid question, and `given` the reply to the invalid one. Outputs are obvious
+    if they equal those of the valid question, right or wrong, or are near the exact answer to a question that
+    this one may be taken for.
     """
     if given.status != "ok":
         if given.fault and given.fault.kind != "raised":
@@ -125,7 +125,7 @@ def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome,
 
 
 def _is_right(question: Question, reply: Reply) -> bool:
-    """Whether outputs are those of a question, in some class of arithmetic."""
+    """Say whether outputs are right for a question, in some class of arithmetic."""
     from ..gen.posed import (
         answered_block,
     )  # the exact evaluation, slow to import, and seldom needed
@@ -136,7 +136,7 @@ def _is_right(question: Question, reply: Reply) -> bool:
 
 
 def _what_is_wrong(outputs: Arrays, valid: Arrays) -> str:
-    """How outputs differ from those of the valid question."""
+    """Say how outputs differ from those of the valid question."""
     finite = {name: np.isfinite(a.astype(np.float64)).all() for name, a in outputs.items()}
     if bad := [name for name, is_finite in finite.items() if not is_finite]:
         have = "has" if len(bad) == 1 else "have"

@@ -20,7 +20,7 @@ from .observed.observations import Origin
 from .refusals import Refusal
 
 CORE = "the core vectors"
-"""What `vectors` of a report says where no path was given."""
+"""The `vectors` of a report where no path was given."""
 
 
 def in_words(reach: Mapping[str, tuple[int, int]]) -> Iterator[str]:
@@ -44,31 +44,31 @@ class Report:
     runtime_version: str
     vectors: str
     origins: Mapping[str, Origin]
-    """By vector file that was looked at, where it comes from."""
+    """The origin of each vector file that was looked at."""
     grades: Mapping[str, Grade]
     results: Sequence[CaseResult]
     expectations: Sequence[Expectation] = field(default_factory=tuple)
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     recomputed: int = 0
-    """How many answers were evaluated anew, and were as stored."""
+    """The number of answers that were evaluated anew and found to be as stored."""
     interrupted: bool = False
-    """Whether Ctrl-C or an error ended it: the results are those of the cases that had been compared."""
+    """Whether a signal or an error ended the check: `results` has the cases that were compared before."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
-    """The error that ended it, as of a damaged file."""
+    """The error that ended the check, such as one about a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)
-    """The failing cases that were kept, with what was observed; too large ones are not."""
+    """The failing cases with what was observed, without cases that are too large to keep."""
     growth: Mapping[str, Growth] = field(default_factory=dict, repr=False, compare=False)
-    """By dtype, how the error grows over steps."""
+    """The growth of the error over steps, by dtype."""
     refusals: Sequence[Refusal] = ()
-    """What became of the invalid questions; nothing where they were not to be asked."""
+    """The outcomes of the invalid questions; none unless they were to be asked."""
     uses: Sequence[Use] = ()
-    """What each expectation is good for; without `strict`, those of invalid questions have none."""
+    """The use of each expectation; without `strict`, expectations of invalid questions have none."""
     allow_stale: bool = False
-    """Whether stale expectations leave the exit status alone."""
+    """Whether stale expectations do not change the exit status."""
     asked: str = ""
-    """What the user gave as `--runtime`; a runtime names itself, and may name itself anything (`runtime`)."""
+    """The `--runtime` that the user gave; `runtime` is the name that the runtime gives itself."""
     outputs: str = ""
-    """What the user gave as `--outputs`."""
+    """The `--outputs` that the user gave."""
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -79,7 +79,7 @@ class Report:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How many deciding cases have each verdict."""
+        """The number of deciding cases with each verdict."""
         return Counter(result.verdict for result in self.results if result.decides)
 
     @property
@@ -94,22 +94,22 @@ class Report:
 
     @property
     def _nothing(self) -> bool:
-        """Whether nothing is right that decides: of the invalid questions where there are no cases."""
+        """Whether no deciding case is right or, where there are no cases, no invalid question is refused."""
         if self.results:
             return self.counts["passed"] <= self.undeciding
         return not any(one.outcome == "refused" for one in self.refusals)
 
     @property
     def undeciding(self) -> int:
-        """How many deciding cases were compared whose tolerances say too little to decide."""
+        """The number of compared cases whose tolerances say too little to decide."""
         return sum(grade.undeciding.total() for grade in self.grades.values())
 
     @cached_property
     def reach(self) -> dict[str, tuple[int, int]]:
-        """How many deciding cases of each operator the runtime supports, and how many there are.
+        """By operator, the number of deciding cases that the runtime supports, and of all deciding cases.
 
-        A case is supported if the runtime answered it, rightly or not, or gave an error; what it declared
-        unsupported is not, and of what is missing nobody knows.
+        A case is supported if the runtime answered it, rightly or not, or gave an error. Cases that are
+        unsupported or missing do not count as supported.
         """
         decides = [one for one in self.results if one.decides]
         unknown = Counter(
@@ -135,7 +135,7 @@ class Report:
 
     @property
     def accepted(self) -> list[Refusal]:
-        """The invalid questions that were accepted, must not be, and were not expected to be."""
+        """The invalid questions that were accepted although they must not be, and not as expected."""
         return [one for one in self.refusals if one.wrong and not one.expected]
 
     @property
@@ -150,7 +150,7 @@ class Report:
 
     @property
     def readings_followed(self) -> dict[str, Counter[ReadingNames]]:
-        """By ledger entry, how many ambiguous cases follow each reading."""
+        """The number of ambiguous cases that follow each reading, by ledger entry."""
         followed: dict[str, Counter[ReadingNames]] = {}
         for result in self.results:
             for ledger, reading in result.followed.items():
@@ -161,8 +161,8 @@ class Report:
     def exit_status(self) -> int:
         """The status with which `grucible check` exits: 130 where it was interrupted, else 0 or 1.
 
-        It is 0 where the runtime conforms, or every failure was expected, no expectation is stale and nothing
-        is missing.
+        It is 0 if nothing is missing, no expectation is stale, and the runtime conforms or every failure was
+        expected.
         """
         if self.interrupted:
             return INTERRUPTED

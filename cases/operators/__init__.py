@@ -14,7 +14,7 @@ OPERATORS: dict[str, Operator] = {
 
 
 def operator_named(name: str) -> Operator:
-    """Get the operator of this name. Raises GrucibleError for one that is not known."""
+    """Get the operator of this name. Raises GrucibleError for an unknown name."""
     if name not in OPERATORS:
         raise GrucibleError(f"operator is {name!r}; expected one of {', '.join(OPERATORS)}")
     return OPERATORS[name]

@@ -22,7 +22,7 @@ from ..reports.text import plural
 from . import options
 
 _PAGE = rb"# What runtimes can do\n"
-"""The start of the page, by which an earlier one is known."""
+"""The start of the page, by which an earlier page is recognized."""
 
 
 @click.command("run")
@@ -45,8 +45,8 @@ def run_command(
 ) -> None:
     """Run a runtime on vectors and keep its outputs, for `grucible check --outputs`.
 
-    Outputs of the same cases are replaced; those of others are not, and nothing is run then. Where no
-    runtime can be run from here, see `grucible ask`.
+    Outputs of the same cases are replaced. Where outputs of other cases would be lost, nothing is run.
+    For a runtime that cannot be run from here, see `grucible ask`.
     """
     with (
         contextlib.closing(pool.RuntimePool(runtime, timeout, jobs, memory)) as source,
@@ -67,8 +67,8 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     """Write the questions of vectors into files, for devices that no pipe leads to.
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
-    grucible. Of each, NAME.questions is what --runtime 'exec: COMMAND' would send to a program. What
-    the program says to it belongs in NAME.answers beside it, for grucible check --outputs DIR.
+    grucible. NAME.questions is what --runtime 'exec: COMMAND' would send to a program for NAME.h5. What
+    the program answers belongs in NAME.answers beside it, for grucible check --outputs DIR.
     """
     written = []
     with options.opened_with_progress("writing", vectors, select) as (opened, progress):
@@ -86,7 +86,7 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
 
 
 def _command(name: str, vectors: Path | None, select: tuple[str, ...], *words: str) -> str:
-    """Write a command on vectors, or the core ones, and their selected cases."""
+    """Write a command on the selected cases of vectors, or of the core."""
     chosen = [word for option in options_of(select) for word in option]
     return format_command(name, [vectors] if vectors else [], [*words, *chosen])
 
@@ -96,11 +96,11 @@ def _command(name: str, vectors: Path | None, select: tuple[str, ...], *words: s
 @click.option("--runtime", "runtimes", multiple=True, required=True, metavar="NAME",
               help=f"{options.RUNTIME_HELP} Repeatable.")  # fmt: skip
 @options.selection(FEATURES)
-@click.option("--full", is_flag=True, help="A line for each feature, however many are alike.")
+@click.option("--full", is_flag=True, help="Print a line for each feature, even if many are alike.")
 @options.JSON
 @click.option("--page", type=options.FILE, metavar="FILE",
-              help="Write a page that shows them side by side, in Markdown; only what is not right "
-              "is printed then.")  # fmt: skip
+              help="Write a Markdown page that shows the runtimes side by side; then only what is "
+              "not right is printed.")  # fmt: skip
 @options.LIMITS
 @FORCE
 def profile_command(
@@ -115,10 +115,10 @@ def profile_command(
 ) -> None:
     """Show what a runtime can do, feature by feature: right, refused, wrong or crashed.
 
-    It is asked the plain questions of VECTORS, each of one feature; without VECTORS, of the core
-    vectors: some 10 seconds. With --select other cases, each a feature by itself. The names of features
-    are the parts of an id (cases/README.md). It decides nothing: the exit status is 0,
-    and 2 where a runtime does not load.
+    The runtime is asked the plain questions of VECTORS, each about one feature; without VECTORS, those
+    of the core, in some 10 seconds. With --select, each selected case is a feature by itself. The
+    names of features are the parts of an id (cases/README.md). There is no verdict: the exit status is
+    0, or 2 if a runtime does not load.
 
     \b
     grucible profile --runtime my_gru:run
@@ -152,7 +152,7 @@ def profile_command(
 def runtimes_command(as_json: bool) -> None:
     """List the runtimes grucible knows by name, with versions and what each supports.
 
-    What each can do, feature by feature: `grucible profile`.
+    `grucible profile` shows what each can do, feature by feature.
     """
     if as_json:
         keys = ("name", "version", "about")

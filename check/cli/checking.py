@@ -44,19 +44,19 @@ ON_GITHUB = "github"
 @click.option("--expect", type=options.PATH, metavar="FILE",
               help="YAML list of {cases: GLOB, reason, …}: cases that may fail, and how.")  # fmt: skip
 @click.option("--write-expect", type=options.FILE, metavar="FILE",
-              help="Write such a list of all that fails now; what is there and holds stays.")  # fmt: skip
+              help="Write such a list of all that fails now; its entries that still hold stay.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
-              help="Entries of --expect that are of no use any more do not make it fail.")  # fmt: skip
+              help="Stale entries of --expect do not make the check fail.")  # fmt: skip
 @click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
               help="Write the report to a file: json, junit, html, or github, which without =FILE "
-              "annotates a run of GitHub Actions. json, junit and github are of one runtime. "
+              "annotates a run of GitHub Actions. json, junit and github take one runtime. "
               "Repeatable.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print five lines at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
-              "1 is the proof for a file from elsewhere.")  # fmt: skip
+              "1 proves a file from elsewhere.")  # fmt: skip
 @options.LIMITS
 @options.JOBS
 @FORCE
@@ -123,7 +123,7 @@ def check_command(
 
 
 def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tuple[Format, Path]]:
-    """Parse the values of `--report`, and check that their files can be written, each to its place."""
+    """Parse the values of `--report`, and check that each file can be written to a place of its own."""
     files = []
     for text in reports:
         name, _, file = text.partition("=")
@@ -146,18 +146,18 @@ def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tu
 
 
 def _check_side_by_side(reports: Sequence[str], given: Mapping[str, object]) -> None:
-    """Raise click.UsageError for what is of one runtime: options that were `given`, and formats."""
+    """Raise click.UsageError for options that were `given`, and formats, that take one runtime alone."""
     of_one = [option for option, value in given.items() if value]
     names = (text.partition("=")[0] for text in reports)
     of_one += [f"--report {name}" for name in names if not FORMATS[name].side_by_side]
     if of_one:
-        raise click.UsageError(f"{of_one[0]} is of one runtime; give --runtime once")
+        raise click.UsageError(f"{of_one[0]} takes one runtime; give --runtime once")
 
 
 def _read_expectations(
     expect: Path | None, write_expect: Path | None, *, undiagnosed: bool
 ) -> tuple[Sequence[Expectation], FindingList | None]:
-    """Read a list of expectations, or the one to write."""
+    """Read the expectations of --expect, or the list that --write-expect names."""
     if write_expect is None:
         return (load_expectations(expect) if expect else []), None
     if expect:
@@ -170,7 +170,7 @@ def _read_expectations(
 def _write_list(
     listed: FindingList, report: Report, vectors: Path | None, select: Sequence[str]
 ) -> Report:
-    """Write the list of what fails in a report, and expect it there."""
+    """Write the list of what fails in a report; return the report with that list expected."""
     if report.interrupted or report.diagnosis.broke_off:
         why = "check was interrupted" if report.interrupted else "diagnosis broke off"
         say(f"{listed.path}: not written, for the {why}", err=True)
@@ -188,7 +188,7 @@ def _report(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Print reports, and write them to files; one that an error ended is only written."""
+    """Print reports, and write them to files; a report that an error ended is not printed."""
     if not reports:
         return
     with contextlib.ExitStack() as stack:
@@ -212,7 +212,7 @@ def _write(form: Format, file: Path, reports: Sequence[Report]) -> None:
 
 
 def _annotate(report: Report) -> None:
-    """Annotate the run, on standard error, and add to its job summary."""
+    """Annotate the run of GitHub Actions on standard error, and add to its job summary."""
     for line in workflow_commands(report):
         put(f"{line}\n", err=True)
     place = Path(os.environ[SUMMARY])

@@ -45,7 +45,7 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
     CASE is a case id, or a glob that matches one. VECTORS is a vector file or a directory of them;
     without it, the core vectors installed with grucible.
 
-    Exit status 0: shown; 2: bad usage or input, such as a CASE that is none; 70: an error of grucible's
+    Exit status 0: shown; 2: bad usage or input, such as an unknown CASE; 70: an error of grucible's
     own; 130: interrupted by Ctrl-C.
     """
     vectors, wanted = options.vectors_and_case(words)
@@ -65,10 +65,10 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
 
 @click.command("trace")
 @options.CASE_WORDS
-@click.option("--runtime", metavar="NAME", help=f"Against what it gives. {options.RUNTIME_HELP}")
+@click.option("--runtime", metavar="NAME", help=f"Compare its outputs. {options.RUNTIME_HELP}")
 @click.option("--against", type=options.PATH, metavar="OUTPUTS",
-              help="Against outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
-@click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this one.")
+              help="Compare outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
+@click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this direction.")
 @click.option("--row", type=click.IntRange(0), metavar="N", help="Only this row of the batch.")
 @click.option("--step", type=click.IntRange(0), metavar="N",
               help="Only this step, in the order of processing.")  # fmt: skip
@@ -91,14 +91,14 @@ def trace_command(
 ) -> None:
     """Show every step of one case, exact: from a failure to its cause.
 
-    Of each direction and row, in the order of processing: pre-activations, gates, what the reset
-    gate multiplies, the candidate and the state; proven, and rounded once to the case's dtype. All
-    count from 0. CASE is a case id, or a glob that matches one. VECTORS is a vector file or a
+    For each direction and row, in the order of processing: pre-activations, gates, what the reset
+    gate multiplies, the candidate and the state; proven, and rounded once to the case's dtype. Rows,
+    steps and units count from 0. CASE is a case id, or a glob that matches one. VECTORS is a vector file or a
     directory of them; without it, the core vectors installed with grucible.
 
     With --runtime or --against: the first step, row and unit where the observed states leave the
-    exact ones by more than their tolerance, and which steps are wrong by themselves, from the
-    observed state before them. Then the exit status is 0 if the case passes, and 1 if not.
+    exact ones by more than their tolerance, and which steps are wrong by themselves: they do not
+    follow from the observed state before them. The exit status is 0 if the case passes, else 1.
 
     \b
     grucible trace onnx.GRU-14/plain/float32/lbr1 --row 0 --step 1
@@ -187,7 +187,7 @@ def shrink_command(
 
 
 def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
-    """Format what was found."""
+    """Format the case that failed, and the smaller one."""
     yield id_line(first_id, 0)
     yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:
@@ -208,7 +208,7 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
 
 
 def _draw(question: Question) -> None:
-    """Show how large the smallest case is, in place, where standard error is a terminal."""
+    """Show how many numbers the smallest case has, in place, if standard error is a terminal."""
     if sys.stderr.isatty():
         numbers = sum(array.size for array in question.inputs.values())
         put(f"\r\033[K{numbers} numbers", err=True)

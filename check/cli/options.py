@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 120.0
 
 
 class Seconds(click.FloatRange):
-    """A time limit above zero; a very long one is as good as any longer."""
+    """A time limit, cut to a million seconds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse a number of seconds."""
@@ -47,9 +47,9 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Give a command `--select` and `--dtype` as its `select`: globs, none where nothing is given.
+    """Give a command `--select` and `--dtype` as its `select`: globs, or none if neither is given.
 
-    `usual` is what the command selects then.
+    `usual` is what the command selects without `--select`.
     """
 
     def decorate(command: Command) -> Command:
@@ -78,14 +78,14 @@ CRITERIA = together(
     click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes."),
     click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
 )  # fmt: skip
-"""What `chosen_criteria` takes."""
+"""The options that `chosen_criteria` takes."""
 LIMITS = together(
     click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
                  type=Seconds(min=0, min_open=True),
                  help="How long the runtime may take over one case."),
     click.option("--memory", metavar="SIZE", callback=_parse_size,
                  help="Address space of each process of the runtime, such as 4G or 512M; "
-                 "what needs more gets an error."),
+                 "a process that needs more gets an error."),
 )  # fmt: skip
 JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "
@@ -100,7 +100,7 @@ RUNTIME_HELP = (
 def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
     """Split `[VECTORS] CASE` into the vectors, None for the core ones, and the id or glob of the case.
 
-    Raises click.UsageError for more words, and for an empty one.
+    Raises click.UsageError for more words, and for an empty word.
     """
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
@@ -108,7 +108,7 @@ def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
         raise click.UsageError("an empty text is no case and no path; was a variable not set?")
     *before, case = words
     if before and Path(case).exists() and not Path(before[0]).exists():
-        before, case = [case], before[0]  # the other way round, which can only mean this
+        before, case = [case], before[0]  # given in the wrong order
     return (Path(before[0]) if before else None), case
 
 
@@ -116,7 +116,7 @@ def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
 def started(
     runtime: str | None, outputs: Path, timeout: float, memory: int | None, jobs: int | None
 ) -> Iterator[Callable[[VectorSet], Source]]:
-    """Start a runtime, which loads meanwhile; or open outputs, when their vectors are known."""
+    """Start a runtime, which loads in the background; or make a function that opens `outputs`."""
     if runtime is not None:
         with contextlib.closing(pool.RuntimePool(runtime, timeout, jobs, memory)) as source:
             yield lambda _: source
@@ -131,7 +131,7 @@ def started(
 def opened_with_progress(
     what: str, path: Path | None, select: tuple[str, ...]
 ) -> Iterator[tuple[VectorSet, Progress]]:
-    """Open a set of vectors, and show the progress over its selected cases, counted if it is drawn."""
+    """Open a set of vectors, and show the progress over its selected cases."""
     vectors = open_set(path, select)
     with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield vectors, progress

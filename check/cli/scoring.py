@@ -20,7 +20,7 @@ from ..score import score
 from . import options
 
 _PAGE = rb"# Other people's suites\n"
-"""The start of the page, by which an earlier one is known."""
+"""The start of the page, by which an earlier page is recognized."""
 
 
 @click.command("compare")
@@ -32,14 +32,14 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 
     BEFORE and AFTER are what `grucible check --report json=FILE` wrote. Worse is
     a case that no longer passes, or is unsupported now; a coarser class of
-    arithmetic; a finding of a misreading that there was none of; an invalid
-    question that is no longer refused. A larger error within the tolerance is
-    shown, and is no worse.
+    arithmetic; a finding with a new misreading; an invalid question that is no
+    longer refused. A larger error within the tolerance is shown, but is not
+    worse.
 
     \b
     Exit status
       0    nothing is worse
-      1    something is
+      1    something is worse
       2    a file is no report, or no case or invalid question is in both
     """
     found = compare(read_report(before), read_report(after))
@@ -53,13 +53,13 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 
 @click.command("score")
 @options.VECTORS
-@click.option("--misreading", default="", metavar="NAME", help="Of one misreading, all there is.")
+@click.option("--misreading", default="", metavar="NAME", help="Show all about one misreading.")
 @options.JSON
-@click.option("--rtol", type=click.FloatRange(0), help="With --atol: by this pair instead, as a "
-              "suite does that knows no better.")  # fmt: skip
+@click.option("--rtol", type=click.FloatRange(0), help="With --atol: judge by this pair instead, as "
+              "suites without derived tolerances do.")  # fmt: skip
 @click.option("--atol", type=click.FloatRange(0), help="Absolute part of the pair.")
 @click.option("--pairs", is_flag=True,
-              help="By the pair of each case, as an export to onnx has it.")  # fmt: skip
+              help="Judge by the rtol and atol that an export to onnx gives each case.")  # fmt: skip
 @options.SELECT
 def score_command(
     vectors: Path | None,
@@ -73,8 +73,8 @@ def score_command(
     """Show which misreadings of the specification vectors would catch.
 
     Every misreading of the catalogue is computed for every case and compared with the stored answers,
-    at the loosest tolerance of the dtype. Exit status 1 where fewer than three cases of a dtype
-    catch one.
+    at the loosest tolerance of the dtype. Exit status 1: fewer than three cases of a dtype catch a
+    misreading, or a case says too little to decide.
     """
     limits: Limits | None = by_own_pairs if pairs else None
     if rtol is not None or atol is not None:
@@ -101,8 +101,8 @@ def audit_command(suites: tuple[str, ...], out: Path | None) -> None:
 
     SUITE is a vector file that `grucible import` made, and what the suite's
     own harness admits: FILE.h5:RTOL:ATOL, such as onnx.h5:1e-3:1e-7. Without
-    numbers the derived tolerances count. What the suite expects is judged, too,
-    where FILE.outputs.h5 stands beside.
+    numbers, the derived tolerances count. If FILE.outputs.h5 stands beside it,
+    what the suite expects is judged, too.
     """
     if out:
         check_replaceable(out, _PAGE)

@@ -1,1 +1,1 @@
-"""Cases in other formats: what is read of them, and the vector files made of it."""
+"""Cases in other formats: reading them, and making vector files from them."""

@@ -20,20 +20,20 @@ COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from grucible.check.observed.serve import serve; serve(sys.argv[2])"
 )
-"""What a child runs, with the modules of its parent within reach."""
+"""The program of a child; it finds modules where its parent does."""
 
 
 def serve(name: str) -> None:
-    """Load the runtime called `name` and answer what is asked, until nothing is.
+    """Load the runtime called `name`, and answer questions until there are no more.
 
-    What the runtime prints to its standard output goes to standard error: answers stay clean.
+    What the runtime prints to its standard output goes to standard error, apart from the answers.
     """
     asked, answers = _open_pipes()
     try:
         runtime = load_runtime(name)
     except (GrucibleError, KeyboardInterrupt) as error:
         why = str(error)
-        if isinstance(error, KeyboardInterrupt):  # its own: Ctrl-C does not get here
+        if isinstance(error, KeyboardInterrupt):  # raised by the runtime: Ctrl-C does not get here
             why = f"runtime {name}: does not load: {format_error(error)}{raised_at(error)}"
         missing = [("installed", "no")] * isinstance(error, RuntimeNotInstalled)
         _send(answers, hello_lines([("unusable", why), *missing]))
@@ -41,7 +41,7 @@ def serve(name: str) -> None:
     hello = [("name", runtime.name), ("version", runtime.version), ("about", runtime.about)]
     hello += [("parallel", "yes")] * runtime.parallel
     _send(answers, hello_lines(hello))
-    threadpool_limits(1)  # arrays are small: the threads of BLAS and OpenMP would only fight
+    threadpool_limits(1)  # arrays are small: threads of BLAS and OpenMP would only compete
     with contextlib.suppress(BrokenPipeError, EOFError):  # the parent has ended, or asks no more
         header_lines(partial(_read_line, asked))  # the judge's hello
         while True:

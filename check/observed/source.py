@@ -1,4 +1,4 @@
-"""A source answers questions: what it replies, and what it replies to the cases of a block."""
+"""Sources, which answer questions, and their replies to the cases of a block."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ...cases.question import Question, TensorType
 from ..protocol.header import Fault, Reply, Status
 from ..runtimes.runtime import Runtime, Unsupported, raised_at, traceback_lines
 
-if TYPE_CHECKING:  # what they import, a process that runs a runtime does without
+if TYPE_CHECKING:  # a process that runs a runtime need not import it
     from ...vectors.block import Block
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What came of the cases of a block, stacked: row i is case i (zeros where it is not ok).
+    """The replies to the cases of a block, stacked: row i is case i.
 
-    `faults` has, by row, what kind of error it was, where that is known.
+    Outputs are zeros where the status is not ok. `faults` has the kind of error by row, where it is known.
     """
 
     status: Sequence[Status]
@@ -45,7 +45,7 @@ class Source(Protocol):
         """The runtime's version, "" where it has none."""
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
-        """Yield the reply to each question, in their order; some questions may be taken ahead.
+        """Yield the replies in the order of the questions; some questions may be taken ahead.
 
         Outputs may have any names, shapes and dtypes: `check_reply` compares them with what was asked for.
         """
@@ -57,7 +57,7 @@ class Source(Protocol):
 class FromRuntime:
     """A `Source` that calls a runtime in this process: an exception is one case's error.
 
-    It is called with numpy's handling of errors that holds where this is made.
+    The runtime is called with the settings of numpy's errors from when this object was made.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -66,7 +66,7 @@ class FromRuntime:
         self._errors = np.geterr()
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
-        """Ask each question, on copies: a runtime may write where it likes."""
+        """Ask each question with copies of its arrays: a runtime may write into them."""
         return map(self._answer, questions)
 
     def close(self) -> None:
@@ -74,12 +74,12 @@ class FromRuntime:
 
     def _answer(self, question: Question) -> Reply:
         try:
-            # what it sets is its own, and files are named by relative paths
+            # both are restored if the runtime changes them
             with np.errstate(**self._errors), contextlib.chdir("."):
                 return ask_runtime(self._runtime, copy_question(question))
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # in this process it would end whoever judges
+        except BaseException as error:  # SystemExit, too, would end the judge
             return Reply("error", {}, format_error(error), Fault("crashed", traceback_lines(error)))
 
 
@@ -89,7 +89,7 @@ def observe_block(source: Source, block: Block) -> Observed:
 
 
 def copy_question(question: Question) -> Question:
-    """Copy a question, so that a runtime may do to it what it likes."""
+    """Copy a question, so that a runtime may change the copy."""
     return replace(
         question,
         given=deepcopy(dict(question.given)),
@@ -103,7 +103,7 @@ def ask_runtime(runtime: Runtime, question: Question) -> Reply:
 
     Outputs need not be what was asked for: `check_reply` compares them.
     """
-    names = ", ".join(question.outputs)  # it may do to the question what it likes
+    names = ", ".join(question.outputs)  # the runtime may change the question
     try:
         given: Any = runtime.run(question)
         if isinstance(given, Mapping):
@@ -122,14 +122,14 @@ def ask_runtime(runtime: Runtime, question: Question) -> Reply:
 def _copy(given: Any) -> Array:
     """Copy an array, in the machine's byte order: the runtime may use its memory again.
 
-    An `__array__` that ignores `copy` gives that memory itself, so the copy is of its array.
+    `np.asarray` comes first: from an `__array__` that ignores `copy`, `np.array` would get that memory.
     """
     array = np.array(np.asarray(given))
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:
-    """Stack the replies to the questions of a block; wrong outputs are errors."""
+    """Stack the replies to the questions of a block; malformed outputs become errors."""
     arrays = {name: np.zeros_like(expected) for name, expected in block.answer.outputs.items()}
     wanted = {name: TensorType(a.shape[1:], a.dtype) for name, a in arrays.items()}
     checked = [check_reply(wanted, reply) for reply in replies]
@@ -141,7 +141,7 @@ def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:
 
 
 def check_reply(wanted: Mapping[str, TensorType], reply: Reply) -> Reply:
-    """Make an error of a reply whose outputs have other names, shapes or dtypes than those wanted."""
+    """Turn a reply into an error if its outputs have other names, shapes or dtypes than those wanted."""
     if reply.status != "ok":
         return reply
     if set(reply.outputs) != set(wanted):

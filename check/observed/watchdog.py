@@ -1,7 +1,7 @@
-"""End what runtimes started, however grucible ended, SIGKILL included: `python watchdog.py VARIABLE MARK`.
+"""Ends what runtimes started, however grucible itself ended: `python watchdog.py VARIABLE MARK`.
 
-It waits until its standard input is closed. Then it kills each process with this mark in its environment,
-which all that a runtime starts inherits.
+The watchdog waits until its standard input is closed. Then it kills each process that has the mark in its
+environment; every process that a runtime starts inherits it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import time
 import psutil
 
 MOST_SWEEPS = 100
-"""Maximum times to look for processes; what forks while it is killed may escape one."""
+"""Maximum searches for processes; a process that forks while it is killed may escape one."""
 
 
 def kill_marked(variable: str, mark: str) -> bool:
-    """Kill all processes with this mark; tell whether there was one."""
+    """Kill all processes with this mark; tell whether there was any."""
     found = False
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

@@ -1,4 +1,4 @@
-"""A plugin of pytest: a test for each case, without a test file or in one's own suite."""
+"""A plugin of pytest: a test for each case, without a test file or in the user's own suite."""
 
 NAME = "grucible"
-"""The beginning of the ids of tests without a test file, where others have a file."""
+"""The beginning of the ids of tests that have no test file; other ids begin with the file."""

@@ -1,1 +1,1 @@
-"""Variants of the GRU: what else a specification may be read, or misread, to say, and what a kernel may do instead."""
+"""Variants of the GRU: other readings of a specification, misreadings, and what a kernel may do instead."""

@@ -215,7 +215,7 @@ def test_check_judges_several_runtimes_and_shows_them_on_one_page(
     quiet = command("check", *both, "--quiet")
     assert (quiet.status, quiet.out.count("conform")) == (1, 2)
     for one in (["--json"], ["--report", f"junit={tmp_path / 'j.xml'}"]):
-        bad_usage(command("check", *both, *one), "is of one runtime; give --runtime once")
+        bad_usage(command("check", *both, *one), "takes one runtime; give --runtime once")
 
 
 def test_steps_are_counted_in_the_order_of_processing() -> None:
