@@ -1,9 +1,9 @@
-"""Parse strangers' files in a process of its own, with limits on memory and time.
+"""Parse strangers' files in another process, with limits on memory and time.
 
 A parser is a function of a module, from texts and numbers to a tree: dicts, lists, texts, numbers and arrays.
-A server process imports it once and forks for each call; so a file that crashes a C library, or fills the
-memory, ends a process of which nothing else is expected. Windows has no fork and no such limits: there the
-server itself parses, and another one is started where it dies.
+A server process imports the parser once, and forks for each call. A file that crashes a C library, or fills
+the memory, ends only that fork. Windows has no fork and no such limits: there the server itself parses, and
+a new server replaces one that died.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Parser = Callable[..., Tree]
 MEMORY = 2 << 30
 """Maximum bytes of a parser's address space, on Linux; its libraries take some 500 MB."""
 SECONDS = 60
-"""Maximum CPU time of a parser; the largest file of ours takes a tenth of it."""
+"""Usual maximum seconds of CPU time of a parser; our largest file takes a tenth of them."""
 RESULT = 4 << 30
 """Maximum bytes that a parser returns; an export of all shipped cases has 0.4 GB."""
 _ALIGNED = 64
 _ARRAY = "/array"
-"""The key of the dict that stands for an array."""
+"""The only key of a dict that stands for an array."""
 _START = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -51,10 +51,10 @@ class NotParsed(GrucibleError):
 
 
 def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = SECONDS) -> Tree:
-    """Call a module's function in its own process; the result's arrays are read only, except on Windows.
+    """Call a parser in another process; the result's arrays are read only, except on Windows.
 
-    Raises GrucibleError with the same text where the parser raised one, NotParsed where it raised something
-    else, died, or exceeded a limit: MEMORY, RESULT, `seconds` of CPU time, or ten times `seconds` elapsed.
+    Raises GrucibleError, with the same text, if the parser raised it. Raises NotParsed if the parser raised
+    anything else, died, or exceeded MEMORY, RESULT, `seconds` of CPU time, or ten times as many elapsed.
     """
     named = parser.__module__, parser.__qualname__
     with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
@@ -72,7 +72,7 @@ _LOCK = threading.Lock()
 
 @cache
 def _server(_: int) -> subprocess.Popen[bytes]:
-    """Start the server of the process with this id; a forked process starts its own."""
+    """Start the server for the process with this id; a forked process starts another server."""
     return subprocess.Popen(
         [sys.executable, "-P", "-c", _START, json.dumps(sys.path)],
         stdin=subprocess.PIPE,
@@ -83,7 +83,7 @@ def _server(_: int) -> subprocess.Popen[bytes]:
 
 
 def _call(request: list[Any]) -> int:
-    """Have one request served; returns the exit status, negative for a signal."""
+    """Send a request to the server, and return the parser's exit status, negative for a signal."""
     with _LOCK:
         if _server(os.getpid()).poll() is not None:
             _server.cache_clear()
@@ -97,20 +97,18 @@ def _call(request: list[Any]) -> int:
         except BrokenPipeError:
             pass
         finally:
-            if (
-                not reply
-            ):  # it ended; or after Ctrl-C, the reply is still to come, and belongs to nobody
+            if not reply:  # the server died; or Ctrl-C came first, and nobody wants its reply
                 process.kill()
                 process.wait()
                 _server.cache_clear()
-        return int(reply or -9)  # SIGKILL, which Windows does not have
+        return int(reply or -9)  # the number of SIGKILL, a name that Windows lacks
 
 
 def serve() -> None:
     """Serve requests, a line each, until there are no more: the server's main function."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a parser prints is no reply
+    os.dup2(2, 1)  # what a parser prints must not look like a reply
     for line in sys.stdin:
         module, name, arguments, seconds, place, here = json.loads(line)
         status = 1
@@ -129,7 +127,7 @@ def serve() -> None:
 if sys.platform != "win32":
 
     def _forked(parser: Parser, arguments: list[Any], seconds: int, place: str) -> int:
-        """Parse in a new process with limits; returns how it ended."""
+        """Parse in a new process with limits, and return its exit status."""
         import resource
 
         if child := os.fork():
@@ -142,9 +140,9 @@ if sys.platform != "win32":
                 (resource.RLIMIT_AS, MEMORY, MEMORY),
                 (resource.RLIMIT_CORE, 0, 0),
             ):
-                with contextlib.suppress(OSError, ValueError):  # a lower one is set, or none can be
+                with contextlib.suppress(OSError, ValueError):  # a lower limit holds, or none can
                     resource.setrlimit(limit, (most, last))
-            signal.alarm(10 * seconds)  # elapsed, such as for a pipe that nobody writes
+            signal.alarm(10 * seconds)  # elapsed time: waiting for a pipe takes no CPU time
             _parse(parser, arguments, place)
             status = 0
         finally:
@@ -160,14 +158,14 @@ def _parse(parser: Parser, arguments: list[Any], place: str) -> None:
             found = {"error": str(error), "expected": True}
         except MemoryError:
             found = {"error": "it takes too much memory", "expected": False}
-        except Exception as error:  # of libraries that read what is damaged, of many types
+        except Exception as error:  # libraries raise many types for a damaged file
             why = " ".join(str(error).split())[:200] or type(error).__name__
             found = {"error": why, "expected": False}
         _write(file, found)
 
 
 def _write(file: BinaryIO, tree: Tree) -> None:
-    """Write the arrays of a tree, the tree as JSON, and how long that is."""
+    """Write the arrays of a tree, the tree as JSON, and the length of that JSON."""
 
     def put(array: Any) -> Any:
         if not isinstance(array, np.ndarray):
@@ -186,7 +184,7 @@ def _write(file: BinaryIO, tree: Tree) -> None:
 def _read(place: Path) -> Tree:
     """Return the tree that was written to a file; its arrays are views of the file."""
     data: np.ndarray[Any, np.dtype[np.uint8]] = (
-        np.fromfile(place, np.uint8)  # what is mapped cannot be removed
+        np.fromfile(place, np.uint8)  # Windows cannot remove a mapped file
         if sys.platform == "win32"
         else np.memmap(place, np.uint8, "r")
     )
@@ -204,7 +202,7 @@ def _read(place: Path) -> Tree:
 
 
 def _ending(status: int) -> str:
-    """Say why a parser returned nothing."""
+    """Say why a parser with this exit status returned nothing."""
     if sys.platform != "win32" and -status in (signal.SIGXCPU, signal.SIGALRM):
         return "it takes too long to read"
     names = {one.value: one.name for one in signal.Signals}

@@ -28,16 +28,16 @@ def _mode(name: str, about: str) -> Callable[[Any], Any]:
 @DTYPES
 @SELECT
 @_mode("list", "Print the ids of the cases.")
-@_mode("invalid", "Print the ids of the questions that must be refused.")
+@_mode("invalid", "Print the ids of the invalid questions.")
 @_mode("json", "Print as JSON.")
-@_mode("extend", "Add to the covering arrays in SPEC the rows they lack.")
+@_mode("extend", "Add the missing rows to the covering arrays in SPEC.")
 @_mode("schema", "Print the JSON Schema of case specs, for editors.")
 def cases_command(
     specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
 ) -> None:
     """Count the cases of SPEC and the pairs of attribute values they cover.
 
-    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible.
+    SPEC is a case spec or a directory of case specs. Without SPEC, the specs shipped with grucible count.
     """
     from .specs.expand import expand_all
     from .specs.pairs import pair_coverage
@@ -110,7 +110,7 @@ def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
 
 def _print_coverage(coverage: list[PairCoverage]) -> None:
     if not coverage:
-        say("pairs of attribute values are counted where cases decide, and none does")
+        say("no case decides, so pairs of attribute values are not counted")
         return
     say("pairs of attribute values that have a case")
     for found in coverage:

@@ -1,6 +1,6 @@
 """The console: printed lines, tables, progress, and other people's texts in one bounded line.
 
-Importing this module is cheap: rich is imported when something is drawn.
+Importing this module is cheap: it imports rich only to draw tables and bars.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 OWN_ERROR = 70
-"""The exit status of an error of grucible's own; EX_SOFTWARE of sysexits.h."""
+"""The exit status after a defect of grucible itself; EX_SOFTWARE of sysexits.h."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
-"""The variable of a run of GitHub Actions that names the job summary."""
+"""The environment variable in which GitHub Actions names the file of the job summary."""
 MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000
-"""Maximum characters of an error or a runtime's message; every result of a report may hold one."""
+"""Maximum characters of a message from an error or a runtime; a report may hold one for each result."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw.
 
-Controls, marks that turn the direction of writing, halves of surrogates, separators of lines and paragraphs.
+Control characters, marks that change the direction of writing, surrogates, line and paragraph separators.
 """
 _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[", re.MULTILINE)
-"""What GitHub Actions takes for a command: `::error::…` at a line's start, `##[error]…` anywhere."""
+"""The beginnings of commands to GitHub Actions: `::error::…` at a line's start, `##[error]…` anywhere."""
 _WIDEST = 10_000
-"""Columns of a table before its lines are cut; ids of cases are long."""
+"""Maximum characters of a table's line; ids of cases are long."""
 
 
 def escape(text: str) -> str:
@@ -53,14 +53,14 @@ def escape(text: str) -> str:
 
 
 def escape_commands(text: str) -> str:
-    r"""Write out what GitHub Actions would take for a workflow command: `::` as \x3a:, `##[` as ##\x5b."""
+    r"""Escape commands to GitHub Actions: `::` at a line's start becomes \x3a:, and `##[` becomes ##\x5b."""
     return _WORKFLOW_COMMAND.sub(lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a", text)
 
 
 def say(line: str = "", *, err: bool = False) -> None:
     """Print an escaped line to standard output or, with `err`, to standard error.
 
-    In a run of GitHub Actions it starts no workflow command.
+    On GitHub Actions, commands in the line are escaped, too.
     """
     shown = escape(line)
     on_github = os.environ.get(SUMMARY) or os.environ.get("GITHUB_ACTIONS")
@@ -68,9 +68,9 @@ def say(line: str = "", *, err: bool = False) -> None:
 
 
 def put(text: str, *, err: bool = False) -> None:
-    """Print a text that a program reads, unchanged. After its reader has closed the pipe, print nothing.
+    """Print a text unchanged, for programs. Once the reader has closed the pipe, print nothing more.
 
-    Raises OSError where standard output cannot be written, for example on a full disk.
+    Raises OSError if standard output cannot be written, for example on a full disk.
     """
     stream = sys.stderr if err else sys.stdout
     try:
@@ -83,14 +83,14 @@ def put(text: str, *, err: bool = False) -> None:
 
 
 def join_lines(text: str) -> str:
-    """Put someone else's text in one line of printable UTF-8."""
+    """Put someone else's text in one line of valid UTF-8."""
     return " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
 
 
 def shorten(text: str, most: int = MOST_SENTENCE) -> str:
     """Put a text in one line of at most about `most` characters.
 
-    A longer text keeps its head and its tail, which often names the cause.
+    A longer text keeps its beginning and its end; the end often names the cause.
     """
     line = join_lines(text)
     return line if len(line) <= most else f"{line[: most // 4]} … {line[-(most * 3 // 4) :]}"
@@ -113,7 +113,7 @@ def format_error(error: BaseException) -> str:
 
 
 def format_own_error(error: Exception) -> str:
-    """Print the traceback of an error of our own to standard error; return a line that asks to report it."""
+    """Print a traceback of grucible's own error to standard error; return a line that asks for a report."""
     from .. import __version__
 
     for line in "".join(traceback.format_exception(error)).splitlines():
@@ -134,9 +134,9 @@ def format_command(
 def format_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> str:
-    """Align rows of cells under a header, two blanks apart; columns in `right` end alike.
+    """Align rows of cells under a header, in columns two blanks apart; align columns in `right` right.
 
-    Without a header (`()`), the rows stand alone. Cells are escaped; lines have no blanks at their ends.
+    An empty header is not printed. Cells are escaped; lines have no blanks at their ends.
     """
     from rich.console import Console
     from rich.table import Table
@@ -175,7 +175,7 @@ class Progress:
 
 @contextlib.contextmanager
 def show_progress(what: str, cases: int) -> Iterator[Progress]:
-    """Show the progress of doing `what` to a number of cases; nothing unless stderr is a terminal."""
+    """Show a bar of the progress of `what` through a number of cases, if standard error is a terminal."""
     if not cases or not sys.stderr.isatty():
         yield Progress()
         return

@@ -1,9 +1,9 @@
-"""Asking one operator's question as another's: the same question, or a reason why not.
+"""Asking another operator what one operator's question asks: exactly the same, or a reason why not.
 
-Derived from the operators' descriptions; there is no operator by name in here. The question is the
-same where both operators mean the same GRU (`operators.semantics`) of the same numbers: activations,
-clip, the place of the reset gate, directions, lengths. Layout, gate order, the form of the biases
-and how a left-out input is understood are no part of it. A sum of two biases must be exact.
+The operators' descriptions say how; this module names no operator. Two questions ask the same if they ask
+for the same GRU (`operators.semantics`) of the same numbers: activations, clip, the place of the reset gate,
+directions, lengths. Layout, gate order, bias form and the meaning of a left-out input may differ. If two
+biases become one, their sum must be exact.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Asked:
         return operator_outputs(source, self.original.attributes, shared, absent)
 
     def expected(self, outputs: Mapping[str, Array]) -> Arrays:
-        """Turn outputs of the original into those of the other operator, as far as `answer` reads these."""
+        """Turn outputs of the original into those outputs of the other operator that `answer` reads."""
         source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
         shared = shared_outputs(source, self.original.attributes, outputs)
         self._turn(shared)
@@ -61,9 +61,9 @@ class Asked:
         return operator_outputs(target, attributes, shared, absent)
 
     def _turn(self, shared: Arrays) -> None:
-        """Put y in the other order, where the operators differ in it.
+        """Put y in the other operator's order, if it differs.
 
-        Every row is as long as the time axis then.
+        In that case every row is as long as the time axis.
         """
         meant, other = self.original.semantics, self.question.semantics
         if "y" in shared and meant.y_order != other.y_order:
@@ -75,7 +75,7 @@ class Asked:
 
 
 def ask(question: Question, target: Operator) -> Asked:
-    """`question` as one of `target`. Raises NotExpressible with what `target` lacks."""
+    """Make a question of `target` that asks the same. Raises NotExpressible, naming what `target` lacks."""
     source = OPERATORS[question.operator]
     if question.dtype not in target.dtypes():
         raise NotExpressible(f"{target.name} has no {question.dtype}")
@@ -102,7 +102,7 @@ def ask(question: Question, target: Operator) -> Asked:
 def _attributes(
     target: Operator, meant: Semantics, shared: GruInputs, *, wants_y: bool
 ) -> dict[str, Any]:
-    """Find the target's attributes that come nearest to what is meant."""
+    """Find the target's attributes that come nearest to `meant`."""
     functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
     activations = target.setting("activations")
     both = activations is not None and activations.per_direction
@@ -134,7 +134,7 @@ def _attributes(
 def _spell(target: Operator, attribute: Attribute, meaning: Any) -> Any:
     """Find the attribute's own word for a meaning.
 
-    An activation's word stands for its parameters, too, unless an attribute sets these.
+    A word for an activation also stands for its parameters, unless an attribute sets them.
     """
     function = isinstance(meaning, Activation)
     by_name = function and target.setting("alpha") is not None
@@ -146,17 +146,17 @@ def _spell(target: Operator, attribute: Attribute, meaning: Any) -> Any:
 
 
 def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
-    """Raise NotExpressible unless both mean the same GRU, but for the order of y."""
+    """Raise NotExpressible unless both mean the same GRU; the order of y may differ."""
     side = "after" if meant.reset_after else "before"
-    own = "activations of their own for each direction"
+    own = "separate activations for each direction"
     lacks = {
         "directions": " and ".join(meant.directions),
         "clip": f"clip {meant.clip:.9g}" if target.setting("clip") else "clip",
         "reset_after": f"reset gate applied {side} the product with R",
         "f": own,
         "g": own,
-        "empty_row": "other state of a row of length 0",
-        "biases": "other meaning of the biases",
+        "empty_row": "such a state of a row of length 0",
+        "biases": "such a meaning of the biases",
     }
     for name, word in lacks.items():
         if getattr(meant, name) != getattr(other, name):
@@ -168,17 +168,17 @@ def _check_rows(target: Operator, meant: Semantics, shared: GruInputs) -> None:
     time = shared.x.shape[-2]
     ragged = not (shared.lengths == time).all()
     if "time" not in target.sizes.values() and time > 1:
-        raise NotExpressible(f"{target.name} has no time axis, and the case {time} steps")
+        raise NotExpressible(f"{target.name} has no time axis, and the case has {time} steps")
     if ragged and not target.tensor("lengths"):
-        raise NotExpressible(f"{target.name} has no lengths, and the rows differ in length")
+        raise NotExpressible(f"{target.name} has no lengths, and some rows have fewer steps")
     if ragged and meant.y_order != target.always.get("y_order", "time"):
-        raise NotExpressible(f"{target.name} has y in another order, and the rows differ in length")
+        raise NotExpressible(f"{target.name} orders y otherwise, and some rows have fewer steps")
 
 
 def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bool) -> Arrays:
     """Make the target's parts of the biases.
 
-    A sum is split into itself and zero; two biases are added up exactly.
+    One bias becomes itself and zero if the target has two; two become their exact sum if it has one.
     """
     zero = np.zeros(shared.h0.shape[:1] + shared.h0.shape[-1:], shared.x.dtype)
     found: Arrays = dict.fromkeys(parts, zero)

@@ -1,4 +1,4 @@
-"""The number types of cases by the names the vectors use, and arrays of them.
+"""The number types of cases, by their names in the vectors, and arrays of these types.
 
 `float16`, `float32` and `float64` are IEEE 754 binary16, binary32 and binary64; `bfloat16` is the
 upper half of a binary32 (8 significand bits, binary32's exponents), an `ml_dtypes` array in Python.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np  # first: where ml_dtypes imports it and fails, a traceback is printed
+import numpy as np  # before ml_dtypes, which prints a traceback if it cannot import numpy
 import numpy.typing as npt
 
 # isort: split
@@ -34,7 +34,7 @@ class FloatType:
     numpy: np.dtype[Any]
 
     def nearest(self, x: Array) -> Array:
-        """float64 numbers rounded once to this type, which is narrower, ties to even; as float64."""
+        """Round float64 numbers once to this narrower type, ties to even, and return them as float64."""
         _, exponent = np.frexp(x)
         exponent = np.maximum(exponent - self.precision, self.least_exponent)
         rounded = np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent)
@@ -67,5 +67,5 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """Name a numpy dtype: `float16` … `int64`; a foreign one by numpy's own name."""
+    """Name a numpy dtype: `float16` … `int64`; any other dtype by numpy's own name."""
     return "bfloat16" if dtype == FLOAT_TYPES["bfloat16"].numpy else str(dtype.name)

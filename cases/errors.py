@@ -8,15 +8,15 @@ from typing import Any
 
 
 class GrucibleError(Exception):
-    """What a user can mend; the message is the one line shown (exit status 2)."""
+    """An error that a user can mend; its message is the only line shown (exit status 2)."""
 
 
 class SpecError(GrucibleError):
-    """A mistake in a case spec or another YAML file; names the file and, where known, line and field."""
+    """A mistake in a YAML file; the message names the file and, where known, line and field."""
 
 
 class VectorFileError(GrucibleError):
-    """A file of vectors, messages or outputs that cannot be used; names it."""
+    """A file of vectors, messages or outputs that cannot be used; the message names the file."""
 
 
 class RuntimeNotUsable(GrucibleError):
@@ -24,7 +24,7 @@ class RuntimeNotUsable(GrucibleError):
 
 
 def expected(name: str, given: object, kind: type, what: str) -> None:
-    """Raise TypeError unless an argument is of this kind; `what` names what it should be."""
+    """Raise TypeError unless the argument called `name` is of this kind; `what` describes the kind."""
     if not isinstance(given, kind):
         raise TypeError(f"{name} is of type {type(given).__name__}; expected {what}")
 
@@ -45,9 +45,9 @@ def texts(name: str, given: Any) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def needing(package: str, extra: str, what: str) -> Iterator[None]:
-    """Turn any error of importing a package that `what` needs into a GrucibleError with the remedy.
+    """Turn any error while importing `package` into a GrucibleError with the remedy.
 
-    `extra` is the extra of grucible that brings the package.
+    `what` needs the package; `extra` is the extra of grucible that installs it.
     """
     from .console import format_error
 

@@ -1,7 +1,7 @@
 """Files: read up to a limit, found below a directory, and written whole or not at all.
 
-One rule for what is there already: grucible replaces what carries the mark of what it writes itself, and
-nothing else unless it is forced.
+Of files that exist already, grucible replaces those that are empty or carry the mark of its own files. It
+replaces others only with --force.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from .errors import GrucibleError
 MOST_NAMES = 100_000
 """Maximum files and directories below a directory; looking through them takes a second."""
 Mark = bytes | re.Pattern[bytes]
-"""A pattern that matches the beginning of what grucible writes."""
+"""A pattern that matches the beginning of files that grucible writes."""
 _BEGINNING = 4096
-"""Bytes that a mark may match."""
+"""Maximum bytes at a file's beginning that a mark matches."""
 
 FORCE = click.option(
     "--force", is_flag=True, expose_value=False, help="Replace files that grucible did not write.",
     callback=lambda context, _, given: context.meta.__setitem__(__name__, given),
 )  # fmt: skip
-"""The option of commands that write files, which lets them replace any."""
+"""The option that lets a command replace any file."""
 
 
 def read_limited(
@@ -72,22 +72,22 @@ def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[P
         left -= len(below) + len(names)
         if left < 0:
             raise GrucibleError(
-                f"{root}: more than {most:,} files and directories are below it; name a directory of fewer"
+                f"{root}: more than {most:,} files and directories are below it; name a smaller directory"
             )
         yield from (Path(place, name) for name in names if name.endswith(endings))
 
 
 def write_whole(path: Path, data: bytes | str, *, mark: Mark, force: bool = False) -> None:
-    """Replace the file at `path` by `data`, a text as UTF-8, as `whole_file` does."""
+    """Replace the file at `path` by `data`, as `whole_file` does; a text is written as UTF-8."""
     with whole_file(path, mark=mark, force=force) as file:
         file.write(data.encode("utf-8") if isinstance(data, str) else data)
 
 
 @contextlib.contextmanager
 def whole_file(path: Path, *, mark: Mark, force: bool = False) -> Iterator[BinaryIO]:
-    """Open a new file that replaces what stands at `path` when the block ends, and not if it raises.
+    """Open a new file that replaces the one at `path` when the `with` ends without error.
 
-    A device or pipe is written itself. Raises GrucibleError where `check_replaceable` does, and where the
+    A device or pipe is written directly. Raises GrucibleError where `check_replaceable` does, and where the
     file cannot be written.
     """
     check_replaceable(path, mark, force=force)
@@ -95,7 +95,7 @@ def whole_file(path: Path, *, mark: Mark, force: bool = False) -> Iterator[Binar
         with writing_to(path), path.open("ab") as stream:
             yield stream
         return
-    place = path.resolve()  # what links lead to
+    place = path.resolve()  # the file to which links lead
     new = place.with_name(f".grucible.{secrets.token_hex(8)}.tmp")
     with writing_to(path):
         try:
@@ -112,7 +112,7 @@ def whole_file(path: Path, *, mark: Mark, force: bool = False) -> Iterator[Binar
 
 @contextlib.contextmanager
 def writing_to(path: Path) -> Iterator[None]:
-    """Turn an OSError of the block into a GrucibleError that names `path`."""
+    """Turn an OSError in the body of the `with` into a GrucibleError that names `path`."""
     try:
         yield
     except OSError as error:
@@ -120,9 +120,9 @@ def writing_to(path: Path) -> Iterator[None]:
 
 
 def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
-    """Raise GrucibleError where `path` cannot be written, before long work rather than after it.
+    """Raise GrucibleError if `path` cannot be written: before long work rather than after it.
 
-    A file that is not empty, and does not begin with the `mark`, is not replaced, unless `force`.
+    Without `force`, a file that is neither empty nor begins with the `mark` is not replaced.
     """
     if path.is_dir():
         raise GrucibleError(f"{path}: is a directory; expected a file")
@@ -143,7 +143,7 @@ def check_replaceable(path: Path, mark: Mark, *, force: bool = False) -> None:
 
 
 def check_apart(places: Iterable[tuple[str, Path]]) -> None:
-    """Raise GrucibleError where two of these (option, path) lead to one place, even by a link."""
+    """Raise GrucibleError if the paths of two options lead to one place, even by a link."""
     known: dict[str, str] = {}
     for option, path in places:
         if other := known.get(os.path.realpath(path)):
@@ -152,7 +152,7 @@ def check_apart(places: Iterable[tuple[str, Path]]) -> None:
 
 
 def is_forced() -> bool:
-    """Say whether the command that runs has the option --force."""
+    """Say whether the running command was given --force."""
     context = click.get_current_context(silent=True)
     return bool(context and context.meta.get(__name__))
 

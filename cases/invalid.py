@@ -1,8 +1,8 @@
-"""The invalid questions: of each operator and dtype, one for each defect, from an operator's description.
+"""The invalid questions: one for each operator, dtype and defect, made from the operator's description.
 
-An id is `<operator>/invalid/<dtype>/<defect>`, and no case spec may have that theme. An invalid question
-needs no answer, so none stands in a file. It is made from a valid one that is small and forward, has
-everything given, and no randomness: every number is a sixteenth, which all dtypes hold.
+An id is `<operator>/invalid/<dtype>/<defect>`; no case spec may have the theme `invalid`. Invalid questions
+need no answers, so no file holds them. Each is made from a small valid question, which is forward, has every
+input and output, and is not random: its numbers are multiples of 1/16, which all dtypes hold.
 
 Each defect has an entry in the owner's ledger. If the owner's text forbids it, a runtime must refuse the
 question. If the text is silent, or leaves the behaviour undefined, the defect does not decide: what a runtime
@@ -48,7 +48,7 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
 }  # fmt: skip
-"""The ledger entry of each rule: by owner, or by operator and input where their entry differs.
+"""The ledger entry of each rule, by owner; by operator and input, where an input has another entry.
 
 An entry that ends in `?` does not decide: the text is silent, or leaves the behaviour undefined.
 """
@@ -62,7 +62,7 @@ _WRITTEN: Mapping[Meaning, Any] = {
     "bias_inside": True,
     "sequence": True,
 }
-"""Attributes that valid questions write out; `written` adds activations. All others keep their defaults.
+"""Attributes that valid questions set, by meaning; `written` adds activations. Others keep their defaults.
 
 A runtime that refuses every question without activations would refuse each defect for the wrong reason.
 """
@@ -79,11 +79,11 @@ def unchanged(array: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Defect:
-    """One thing made wrong in a valid question: its attributes, or one input.
+    """One thing that is wrong in an otherwise valid question: its attributes, or one input.
 
-    `rule` is what it breaks, `name` the last part of the question's id, `about` a sentence that says what is
-    wrong, and `ledger` the entry in the owner's ledger. If `decides` is false, the text is silent or leaves
-    open what happens, and what a runtime does is only reported.
+    `rule` is the rule that it breaks, `name` the last part of the question's id, `about` a sentence that says
+    what is wrong, and `ledger` the entry in the owner's ledger. If `decides` is false, the text is silent or
+    leaves open what happens; what a runtime does is then only reported.
 
     The valid question is the baseline with the attributes `valid`. The defect overwrites attributes with
     `given`; None removes one. It replaces the input `tensor` by `change` of it, or removes it if there is
@@ -107,7 +107,7 @@ class Defect:
 
 
 def written(operator: Operator) -> dict[str, Any]:
-    """List the attributes that valid questions write out."""
+    """List the attributes that valid questions set."""
     return {
         one.name: list(one.default) if one.sets == "activations" else _WRITTEN[one.sets]
         for one in operator.attributes
@@ -181,7 +181,7 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
                 about = f"has {len(given)} entries; two activations take one"
                 defect = wrong("number of parameters", count, given, about, valid=valid)
                 yield replace(defect, attributes_taken_for=taken)
-        case "clip":  # taken for no clipping, or for the bound without its sign
+        case "clip":  # a runtime may not clip, or may overlook the bound's sign
             for name, bound in (("zero", 0.0), ("negative", -0.5), ("nan", math.nan)):
                 taken = ({}, {one.name: 0.5}) if bound < 0 else ({},)
                 about = f"is {bound:g}; expected a positive number"
@@ -201,7 +201,7 @@ def _of_input(
 ) -> Iterator[Defect]:
     """Make the defects of an input: missing; or of a wrong rank, dimension, dtype, length or bias size.
 
-    `named` counts the axes of all inputs that have a symbol.
+    `named` counts, for each size symbol, the axes of all inputs that have it.
     """
     name, lengths = tensor.name, tensor.role == "lengths"
 
@@ -218,12 +218,12 @@ def _of_input(
     about = f"{name} has one axis too many; {expected}"
     yield wrong("shape", "axis-more", about, lambda array: array[np.newaxis].copy())
     for place, (axis, symbol) in enumerate(zip(form.axes, _symbols(form), strict=True)):
-        if named[symbol] < 2:  # no other input says how large it is
+        if named[symbol] < 2:  # no other input has an axis of this size
             continue
         about, word = f"the axis {axis} of {name} is one too", axis.replace("*", "")
         longer, shorter = (partial(_resized, axis=place, by=by) for by in (1, -1))
         yield wrong("shape", f"{word}-more", f"{about} large", longer)
-        if operator.sizes[symbol] != "direction":  # one direction less would be none
+        if operator.sizes[symbol] != "direction":  # with one direction less, none would be left
             zeros = partial(_zeros_at_end, axis=place, count=1)
             yield wrong("shape", f"{word}-less", f"{about} small", shorter, zeros)
     if lengths:
@@ -251,9 +251,8 @@ def _of_bias(tensor: Tensor) -> Iterator[Defect]:
         valid = dict(form.when) if len(forms) > 1 else {}
         where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
         axis = form.axes[-1]
-        for wrong in sorted(
-            {3, 4, 6, 8} - {right}
-        ):  # what some operator has, and plausible mistakes
+        # sizes of some operator, and plausible mistakes
+        for wrong in sorted({3, 4, 6, 8} - {right}):
             numbers, more = (
                 axis.replace(str(right), str(wrong), 1),
                 (wrong - right) * SIZES["hidden"],
@@ -275,7 +274,7 @@ def _all_as_first(array: Array) -> Array:
 
 
 def _resized(array: Array, axis: int, by: int) -> Array:
-    """Leave out numbers at the end of an axis, or repeat those at its start."""
+    """Leave out numbers at the end of an axis, or add those at its start again."""
     return array.take(range(array.shape[axis] + by), axis, mode="wrap")
 
 
@@ -300,7 +299,7 @@ def _last_is(array: Array, value: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class InvalidQuestion:
-    """A question that must be refused: the `valid` one, and the `question` with the `defect` in it."""
+    """An invalid question: the `valid` question, and the same `question` with the `defect` in it."""
 
     defect: Defect
     valid: Question
@@ -313,11 +312,11 @@ class InvalidQuestion:
 
     @property
     def ledger(self) -> str:
-        """The link to the ledger entry that forbids it: `openvino/LEDGER.md#clip-default`."""
+        """The link to the defect's ledger entry, such as `openvino/LEDGER.md#clip-default`."""
         return f"{OPERATORS[self.question.operator].owner}/LEDGER.md#{self.defect.ledger}"
 
     def may_be_taken_for(self) -> list[Question]:
-        """List the valid questions that a runtime answers which does not see the defect."""
+        """List the valid questions that a runtime may answer instead if it overlooks the defect."""
         defect, valid = self.defect, self.valid
         inputs = [valid.inputs]
         if defect.tensor:
@@ -333,7 +332,7 @@ class InvalidQuestion:
 def invalid_questions(
     operators: Collection[str] = (), dtypes: Collection[str] = (), select: Sequence[str] = ()
 ) -> Iterator[InvalidQuestion]:
-    """Make the invalid questions of some operators and dtypes, or of all, with an id that a glob matches."""
+    """Make the invalid questions of these operators and dtypes (none: all) with an id that globs select."""
     chosen = [one for one in OPERATORS.values() if not operators or one.name in operators]
     for operator, dtype in ((one, dtype) for one in chosen for dtype in one.dtypes()):
         prefix = f"{operator.name}/{INVALID}/{dtype}/"
@@ -347,7 +346,7 @@ def invalid_questions(
 
 
 def baseline(operator: Operator, dtype: str, others: Mapping[str, Any]) -> Question:
-    """Make the valid question of an operator and dtype, with the attributes `others` besides the usual."""
+    """Make the valid question of an operator and dtype, with the usual attributes and `others`."""
     given = {**written(operator), **others}
     attributes = operator.with_defaults(given)
     of_axes = SIZES | {"direction": len(operator.directions(attributes))}
@@ -363,9 +362,9 @@ def baseline(operator: Operator, dtype: str, others: Mapping[str, Any]) -> Quest
 def _numbers(
     operator: Operator, tensor: Tensor, shape: tuple[int, ...], dtype: str, place: int
 ) -> Array:
-    """Make an input: rows as long as the time axis; zeros where a case may have them; else sixteenths.
+    """Make an input: full lengths; zeros, if zeros are a case's default; else multiples of 1/16.
 
-    The sixteenths, of -8 to 8, stand in an order of each input's own.
+    The multiples are -8/16 to 8/16, in another order for each input.
     """
     if tensor.role == "lengths":
         return np.full(shape, SIZES["time"], numpy_dtype(operator.types[tensor.type][0]))
@@ -376,7 +375,7 @@ def _numbers(
 
 
 def _put_into(question: Question, defect: Defect, case_id: str) -> Question:
-    """Put a defect into a valid question; its outputs are asked for as if nothing were wrong."""
+    """Put a defect into a valid question; ask for the same outputs as the valid question."""
     given = {**question.given, **defect.given}
     inputs = dict(question.inputs)
     if defect.change is not None:

@@ -31,7 +31,7 @@ def _interrupt(number: int, _: object) -> None:
 
 
 def end_if_interrupted() -> None:
-    """Raise KeyboardInterrupt if a signal has raised it before: h5py may have swallowed it."""
+    """Raise KeyboardInterrupt again if a signal raised it before: h5py may have swallowed it."""
     if _caught:
         raise KeyboardInterrupt
 
@@ -43,7 +43,7 @@ def interruption_status() -> int:
 
 @contextlib.contextmanager
 def ignoring_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C, SIGTERM and SIGHUP while reports are written."""
+    """Ignore Ctrl-C, SIGTERM and SIGHUP in the body of the `with`, such as while reports are written."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

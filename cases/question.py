@@ -1,6 +1,6 @@
-"""Questions: all that a runtime gets of a case. Here are the rules for ids and for sizes, too.
+"""Questions, which are all that a runtime gets of a case; and the rules for ids and sizes.
 
-`pose` makes one of attributes and arrays that somebody gives, checked against the operator's description.
+`pose` makes a question from attributes and arrays, and checks them against the operator's description.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .operators.signature import Operator, Tensor
 from .operators.values import all_attributes
 
 INVALID = "invalid"
-"""The theme of the questions that must be refused, and of the valid ones that they are made from."""
+"""The theme of invalid questions, and of the valid questions that they are made from."""
 MOST_SIZE = 4096
-"""Maximum of a size such as hidden_size; error bounds hold a matrix of hidden by hidden for every step."""
+"""Maximum size, such as hidden_size; error bounds hold a hidden × hidden matrix for every step."""
 MOST_CASE_BYTES = 32 << 20
-"""Maximum bytes of a case's tensors in float64; an exact answer may need a ball for every number. The largest
-shipped case has 6.5 MiB."""
+"""Maximum bytes of a case's tensors in float64; an exact answer may need an object for each number. The
+largest shipped case has 6.5 MiB."""
 
 
 class QuestionError(GrucibleError):
-    """What is given makes no question of the operator; says what is wrong, and what is expected."""
+    """Attributes and arrays that make no question; the message says what is wrong and what is expected."""
 
 
 class TensorType(NamedTuple):
-    """The shape and numpy dtype of an array that is asked for; bfloat16 is that of `ml_dtypes`."""
+    """The shape and numpy dtype of an array that is asked for; bfloat16 is the dtype of `ml_dtypes`."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -46,7 +46,7 @@ class TensorType(NamedTuple):
 
 
 def shapes(tensors: Mapping[str, Array | TensorType]) -> str:
-    """Names and shapes of tensors, in short."""
+    """List the names and shapes of tensors in one line."""
     return ", ".join(f"{name} {one.shape}" for name, one in tensors.items())
 
 
@@ -54,9 +54,9 @@ def shapes(tensors: Mapping[str, Array | TensorType]) -> str:
 class Question:
     """One operator, one dtype, one value for every attribute, and the inputs: no answer.
 
-    `given` are the attributes written out, `attributes` all of them, defaults filled in. `inputs` are
-    named, shaped and typed as the operator's specification has them; one that is left out is not in
-    the dict. `outputs` says of each output that is asked for its shape and dtype.
+    `given` has the attributes that the case sets, `attributes` all, with defaults filled in. `inputs` have
+    names, shapes and types of the operator's specification; the dict lacks inputs that are left out.
+    `outputs` has the shape and dtype of each output that is asked for.
     """
 
     id: str
@@ -76,12 +76,12 @@ class Question:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Every attribute, the specification's defaults filled in; a copy, to be changed at will."""
+        """All attributes, with the specification's defaults filled in; a copy that you may change."""
         return deepcopy(OPERATORS[self.operator].with_defaults(self.given))
 
     @property
     def semantics(self) -> Semantics:
-        """What the question asks of a GRU."""
+        """The GRU that the question asks for."""
         operator = OPERATORS[self.operator]
         return semantics(operator, operator.with_defaults(self.given))
 
@@ -98,10 +98,10 @@ def pose(
     case_id: str = "",
     outputs: Collection[str] | None = None,
 ) -> Question:
-    """Make the question of `operator` with the attributes `given` that asks for `outputs`, or for all.
+    """Make a question of `operator` with the attributes `given`; it asks for `outputs`, or for all.
 
-    `inputs` are named, shaped and typed as the operator's specification has them; the dtype of the question
-    is that of the input that plays x. Raises QuestionError for anything that makes no such question.
+    `inputs` have the names, shapes and types of the operator's specification; the input with role x gives the
+    question its dtype. Raises QuestionError if the arguments make no question.
     """
     try:
         attributes = all_attributes(operator, given)
@@ -129,7 +129,7 @@ def pose(
 
 
 def sizes_of(question: Question) -> dict[str, int]:
-    """Every size symbol of the question's operator, in its order, from the shapes of the inputs."""
+    """Find the value of every size symbol of the question's operator, in the operator's order."""
     operator = OPERATORS[question.operator]
     return _sizes(operator, operator.with_defaults(question.given), question.inputs)
 
@@ -152,7 +152,7 @@ def _check_names(
 def _sizes(
     operator: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Array]
 ) -> dict[str, int]:
-    """Every size symbol, from attributes and from axes that are one size long."""
+    """Find the value of every size symbol, from attributes, or from axes that are one symbol long."""
     found: dict[str, int] = {}
     hidden = operator.setting("hidden")
     for symbol, axis in operator.sizes.items():

@@ -20,20 +20,20 @@ DTYPES = click.option(
     "--dtype", "dtypes", multiple=True, type=click.Choice([*FLOAT_TYPES]),
     help="Only cases of this dtype. Repeatable.",
 )  # fmt: skip
-"""The options of commands that select cases."""
+"""The options with which commands select cases."""
 PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
-"""The themes that ask for one feature at a time; the second for one size."""
+"""The themes that vary one thing at a time: a feature; a size."""
 FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 """Globs that select the cases of these themes."""
 AND = " & "
-"""Joins globs that an id must match all of; no id of ours holds it."""
+"""The text between globs that an id must all match; no id of ours contains it."""
 _WILD = re.compile(r"[*?[]")
 
 
 class Selection(tuple[str, ...]):
     """Globs, of which an id must match one, and dtypes, of which the case must have one.
 
-    `given` are the globs that a command was given. Without any, the `usual` ones select, or all cases.
+    `given` are the globs that a command was given. If none, `usual` select; if none, all.
     """
 
     given: tuple[str, ...]
@@ -42,14 +42,14 @@ class Selection(tuple[str, ...]):
     def __new__(
         cls, given: Iterable[str], dtypes: Iterable[str], usual: Iterable[str] = ()
     ) -> Selection:
-        """Keep the globs that select, those that were given, and the dtypes."""
+        """Keep the globs that select, the globs `given`, and the dtypes."""
         made = super().__new__(cls, tuple(given) or tuple(usual) or ("*",))
         made.given, made.dtypes = tuple(given), tuple(dtypes)
         return made
 
 
 class Ids(frozenset[str]):
-    """Ids with which many globs are compared."""
+    """A set of ids that is searched with many globs."""
 
     def matching(self, glob: str) -> list[str]:
         """List the ids that a glob matches."""
@@ -59,16 +59,16 @@ class Ids(frozenset[str]):
 
 
 def matches(case_id: str, glob: str) -> bool:
-    """Say whether an id matches a glob, case and all, or is spelled so; `*` crosses `/`.
+    """Say whether an id matches or equals a glob, case-sensitively; `*` crosses `/`.
 
-    Of globs that are joined by AND, it must match each.
+    If AND joins several globs, the id must match each of them.
     """
     needle, pattern = _compiled(glob)
     return case_id == glob or (needle in case_id and pattern.match(case_id) is not None)
 
 
 def is_glob(text: str) -> bool:
-    """Say whether a text may match an id that is spelled otherwise."""
+    """Say whether a text, taken as a glob, may match an id that differs from it."""
     return _WILD.search(text) is not None or AND in text
 
 
@@ -78,7 +78,7 @@ def literal(text: str) -> str:
 
 
 def selected(case_id: str, select: Sequence[str]) -> bool:
-    """Say whether an id matches any glob; no glob selects everything."""
+    """Say whether an id matches any glob; an empty list selects all."""
     if not select:
         return True
     whole, globs = _taken_apart(tuple(select))
@@ -90,8 +90,8 @@ def selected(case_id: str, select: Sequence[str]) -> bool:
 def may_select(prefix: str, select: Sequence[str]) -> bool:
     """Say whether an id that begins with `prefix` can match any glob.
 
-    It looks at what stands before a glob's first wildcard, so the answer may be true needlessly,
-    and never false where such an id matches.
+    Only the text before a glob's first wildcard is compared. So the answer may be true although no such
+    id matches, but it is never false if one does.
     """
     return not select or (
         _may_have(prefix, select)
@@ -112,27 +112,27 @@ def _may_match(prefix: str, glob: str) -> bool:
 
 
 def _may_have(prefix: str, select: Sequence[str]) -> bool:
-    """Say whether a case whose id begins so can have a dtype that is selected."""
+    """Say whether a case whose id begins with `prefix` can have a selected dtype."""
     parts = prefix.split("/")
     return not isinstance(select, Selection) or len(parts) < 4 or parts[2] in select.dtypes
 
 
 @lru_cache(maxsize=16)
 def _taken_apart(select: tuple[str, ...]) -> tuple[frozenset[str], list[str]]:
-    """Separate texts to which an id may be equal from those that match more than one id."""
+    """Return all texts, to which an id may be equal, and those texts that are globs."""
     return frozenset(select), [glob for glob in dict.fromkeys(select) if is_glob(glob)]
 
 
 @lru_cache(maxsize=8000)
 def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
-    """Compile a glob, and find the longest text that an id must hold to match: that is quicker to find."""
+    """Compile a glob, and find its longest plain text before a `[`: looking for this text is quicker."""
     parts = glob.split(AND)
     texts = [text for one in parts for text in re.split(r"[*?]", one.partition("[")[0])]
     return max(texts, key=len), re.compile("".join(f"(?={translate(one)})" for one in parts))
 
 
 def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """List the options of a command, each with its value, that select what the globs and dtypes do."""
+    """List the options, each with its value, that make a command select by these globs and dtypes."""
     if isinstance(select, Selection):
         dtypes, select = select.dtypes, select.given
     return [*(("--dtype", one) for one in dtypes), *(("--select", glob) for glob in select)]
@@ -141,7 +141,7 @@ def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[
 def nothing_selected(
     select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
 ) -> GrucibleError:
-    """Make the error of globs and dtypes that select nothing of what `grucible cases` lists."""
+    """Make the error for globs and dtypes that select none of the cases that `grucible cases` lists."""
     named = " ".join(f"{option} {value!r}" for option, value in options_of(select, dtypes))
     by = f" by {shorten(named)}" if named else ""
     return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")

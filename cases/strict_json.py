@@ -1,4 +1,4 @@
-"""JSON without guesses: no key twice, no number beyond JSON's or float64's; infinities are texts."""
+"""Strict JSON: no key twice, no NaN, no number beyond float64; infinities are texts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections import Counter
 from typing import Any, NoReturn
 
 MOST_PARTS = 9_000_000
-"""Maximum commas, colons and brackets of a text; the manifest of all shipped cases has 5 million."""
+"""Maximum commas, colons and opening brackets of a text; the manifest of all cases has 5 million."""
 
 
 def strict_json(text: str | bytes, key: str = "a key") -> Any:
     """Read the value of a JSON text.
 
-    Raises ValueError for what is no JSON, for a key that an object has twice (the message calls it `key`),
-    for NaN and Infinity, for a number beyond float64, for deep nesting, and for too many parts.
+    Raises ValueError for a text that is no JSON, for a key that an object has twice (`key` is the message's
+    word for it), for NaN and Infinity, numbers beyond float64, deep nesting, and too many parts.
     """
     data = text.encode() if isinstance(text, str) else text
     if sum(map(data.count, (b",", b":", b"{", b"["))) > MOST_PARTS:
@@ -42,7 +42,7 @@ def format_json(value: Any) -> str:
 
 
 def encode_number(value: float) -> float | str:
-    """Make a number fit for JSON: an infinity or NaN becomes the text "inf", "-inf" or "nan"."""
+    """Prepare a number for JSON: an infinity or NaN becomes the text "inf", "-inf" or "nan"."""
     return value if math.isfinite(value) else str(value)
 
 

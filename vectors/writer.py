@@ -1,6 +1,6 @@
-"""Writing HDF5 files: each appears whole, or not at all; arrays little-endian, texts of fixed length.
+"""Writing HDF5 files: each appears whole or not at all.
 
-Vector files are written block by block.
+Arrays are little-endian; texts have a fixed length. Vector files are written block by block.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MARKS = {
     VECTORS: re.compile(rb"(grucible vectors\n|%b.*grucible vectors)" % _HDF5, re.DOTALL),
     OUTPUTS: re.compile(rb"%b.*grucible outputs" % _HDF5, re.DOTALL),
 }
-"""What files of each kind begin with; vector files of grucible 0.1 had 512 bytes before HDF5's own."""
+"""The beginnings of files of each kind; those of grucible 0.1 had 512 bytes before HDF5's own."""
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
 @contextlib.contextmanager
 def new_file(path: Path, kind: str, *, force: bool = False) -> Iterator[h5py.File]:
-    """Open a new file of `kind` that takes the place of `path`, whole, when the block ends without error.
+    """Open a new file of `kind` that replaces `path` whole when the `with` ends without error.
 
-    It is built in memory, for the HDF5 library crashes where a disk is full. Raises GrucibleError where it
-    cannot be written, or would replace what grucible did not write, unless `force`.
+    The file is built in memory, because the HDF5 library crashes on a full disk. Raises GrucibleError if it
+    cannot be written or, without `force`, would replace a file that grucible did not write.
     """
     prepare_place(path, kind, force=force)
     with h5py.File(
@@ -50,9 +50,9 @@ def new_file(path: Path, kind: str, *, force: bool = False) -> Iterator[h5py.Fil
 
 
 def prepare_place(path: Path, kind: str, *, force: bool = False) -> None:
-    """Make the directory of a file of `kind` at `path`, and check that it can be written there.
+    """Make the directory of `path`, and check that a file of `kind` can be written at `path`.
 
-    Raises GrucibleError where it cannot, or would replace something else: before long work, not after it.
+    Raises GrucibleError, before long work rather than after it, if it cannot or would replace something else.
     """
     with writing_to(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def write_text_attribute(node: Any, name: str, text: str) -> None:
 
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
-    """Write rows of dataset `name`, which is made with `total` rows when it is first written."""
+    """Write rows of dataset `name` from `start` on; the first call makes it, with `total` rows."""
     stored = array.view(np.uint16) if array.dtype == _BFLOAT16 else array
     if name not in group:
         little = stored.dtype.newbyteorder("<")
@@ -95,7 +95,7 @@ class VectorWriter:
         self.content_sha256 = self.tolerance_sha256 = ""
 
     def write_block(self, key: BlockKey, parts: Sequence[Block]) -> None:
-        """Write the block of `key` whole: the rows of all `parts`, in order, their ids ascending."""
+        """Write the whole block of `key`: the rows of all `parts` in order, with ascending ids."""
         group = self._file.create_group(key.path)
         for symbol, length in key.sizes:
             group.attrs[symbol] = length
@@ -111,12 +111,12 @@ class VectorWriter:
             start += len(part)
 
     def is_incomplete(self) -> None:
-        """Say that the file lacks cases that it should hold: a later `gen` makes it again."""
+        """Mark the file as lacking cases, so that a later `gen` makes it again."""
         write_text_attribute(self._file, "made_from", "")
 
 
 def write_digests(file: Any) -> list[str]:
-    """Write the digests of an open vector file and of its blocks, and return the file's."""
+    """Write the digests of an open vector file and of its blocks; return those of the file."""
     root = Folder(tree_of(file), f"{file.filename}: ")
     digests = {name: file_digest(root, name) for name in DIGESTS}
     for name, (digest, of_blocks) in digests.items():
@@ -138,10 +138,10 @@ def new_vector_file(
     made_from: str,
     force: bool = False,
 ) -> Iterator[VectorWriter]:
-    """Return a vector file being written; it appears at `path`, whole, when the block ends without error.
+    """Open a new vector file, which appears whole at `path` when the `with` ends without error.
 
-    The ids of its cases begin with `<operator>/<theme>/`. `made_from` names everything the file was made
-    from, so that a later `gen` can tell whether it would make the same again.
+    The ids of its cases begin with `<operator>/<theme>/`. `made_from` names everything that the file is made
+    from, so that a later `gen` can tell whether it would make the same file again.
     """
     with new_file(path, VECTORS, force=force) as file:
         file.attrs["seed"] = seed

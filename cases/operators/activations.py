@@ -1,9 +1,9 @@
 """The activation functions of all operators' specifications, in one shared vocabulary.
 
 An operator's description maps its own spelling (`HardSigmoid`, `hardSigmoid`) to an `Activation`.
-A function is one record here: its values in every arithmetic that has the operations it is made of
-(`Elementary`) and its error bounds follow from it. v is a pre-activation, a and b the parameters alpha and
-beta:
+Each function is one record here. Its error bounds, and its values in every arithmetic that has its
+operations (`Elementary`), follow from the record. v is a pre-activation; a and b are the parameters alpha
+and beta:
 
     relu              max(0, v)
     sigmoid           1/(1 + e^-v)
@@ -57,7 +57,7 @@ class Elementary(Protocol):
         """tanh(v)."""
 
     def expm1(self, v: Any) -> Any:
-        """e^v - 1, of v ≤ 0."""
+        """e^v - 1, for v ≤ 0."""
 
     def softplus(self, v: Any) -> Any:
         """log(1 + e^v)."""
@@ -67,20 +67,20 @@ class Elementary(Protocol):
 
 
 class Fitted(Protocol):
-    """A class of arithmetic: what its sigmoid and tanh round, (relative, absolute), in its units."""
+    """A class of arithmetic: the (relative, absolute) errors of its sigmoid and tanh, in its units."""
 
     @property
     def sigmoid(self) -> tuple[float, float]:
-        """Of 1/(1 + e^-v)."""
+        """The error of 1/(1 + e^-v)."""
 
     @property
     def tanh(self) -> tuple[float, float]:
-        """Of the hyperbolic tangent."""
+        """The error of the hyperbolic tangent."""
 
 
 @dataclass(frozen=True)
 class Break:
-    """Where a function is not smooth: its slope jumps by `slope`, and its value by `height`."""
+    """A point where a function is not smooth: its slope jumps by `slope`, and its value by `height`."""
 
     at: float
     slope: float
@@ -91,11 +91,11 @@ class Break:
 class Shape:
     """Bounds of a function and of its derivatives.
 
-    `second` and `third` bound |f″| and |f‴| (infinite where f″ jumps), `range` its values; `breaks` are where
-    it is not smooth.
+    `second` and `third` bound |f″| and |f‴| (`third` is infinite if f″ jumps); `range` is the largest value
+    less the smallest; `breaks` are the points where f is not smooth.
 
-    `guarded`: a case is not kept if a pre-activation may be on either side of a break. A step admits
-    nothing else; the kinks of a hard sigmoid move with the rounding of its parameters.
+    `guarded`: a case is discarded if rounding may move a pre-activation across a break. For there f itself
+    jumps, or the break moves when parameters are rounded, as the kinks of a hard sigmoid do.
     """
 
     second: float = 0.0
@@ -109,16 +109,15 @@ class Shape:
 class Function:
     """An activation function f of a pre-activation v, with parameters a (alpha) and b (beta).
 
-    `takes` are the parameters that it has; `bounded` whether it stays bounded, for a state whose gates
-    do not may grow without bound; `value` is f over any Elementary arithmetic. For error bounds:
-    `slopes` gives f′(v) and |f″(v)| over float64 arrays, at a break those of one side; `shape` the
-    bounds that hold everywhere; `rounding` how far off the computed function may be of the argument
-    it is given, as (relative, absolute, growing), for an error of at most relative·|f| + absolute +
-    growing·|v| in units of a class's unit roundoff; `underflow` how much what a parameter loses where
-    it underflows counts, for each unit of |v|. Those of sigmoid and tanh are fitted and stand in the
-    class; the others are counted in their textbook form: each operation rounds once, a and b may have
-    been rounded before, an exponential or logarithm errs by two units. `default` are the parameters
-    used by someone who ignores those that are given.
+    `takes` are its parameters; `default` are the parameters of a runtime that ignores the given ones.
+    `bounded` says whether f is bounded; a state may grow without bound if its gates are not. `value`
+    computes f in any Elementary arithmetic. For error bounds: `slopes` gives f′(v) and |f″(v)| of float64
+    arrays, at a break from one side. `shape` gives bounds for all v. `rounding` gives (relative, absolute,
+    growing): computed from a given v, f errs by at most relative·|f| + absolute + growing·|v|, in units of a
+    class's unit roundoff. `underflow` weighs the loss from a parameter's underflow, for each unit of |v|.
+    The rounding of sigmoid and tanh is fitted, and stands in the class. That of other functions is counted
+    in their textbook form: each operation rounds once, a and b may be rounded before, an exponential or
+    logarithm errs by two units.
     """
 
     name: str
@@ -133,7 +132,7 @@ class Function:
 
 
 class Activation(NamedTuple):
-    """A function with its parameters; one that it does not take is 0.
+    """A function with its parameters; a parameter that it does not take is 0.
 
     Parameters are exact numbers: those of specifications are C floats, and so float32 numbers.
     """
@@ -218,7 +217,7 @@ FUNCTIONS: dict[str, Function] = {
             "affine", takes=("alpha", "beta"), bounded=False,
             value=lambda m, v, a, b: m.affine(v, a, b),
             slopes=lambda v, a, _: (np.full_like(v, a), np.zeros_like(v)), shape=lambda *_: Shape(),
-            rounding=lambda a, b, _: (0.0, 2.0 * b, 3.0 * a),  # a, the product, the sum; b, the sum
+            rounding=lambda a, b, _: (0.0, 2.0 * b, 3.0 * a),  # rounded: a, product, sum; b, sum
             underflow=lambda *_: 1.0, default=(1.0, 0.0),
         ),
         Function(
@@ -226,7 +225,7 @@ FUNCTIONS: dict[str, Function] = {
             value=lambda m, v, a, _: m.at_least(v, 0.0) + m.affine(m.at_most(v, 0.0), a, 0.0),
             slopes=lambda v, a, _: (np.where(v > 0, 1.0, a), np.zeros_like(v)),
             shape=lambda a, _: Shape(breaks=(Break(0.0, abs(1.0 - a)),)),
-            rounding=lambda *_: (2.0, 0.0, 0.0),  # a, the product
+            rounding=lambda *_: (2.0, 0.0, 0.0),  # rounded: a, product
             underflow=lambda *_: 1.0, default=(0.01, 0.0),
         ),
         Function(
@@ -244,8 +243,8 @@ FUNCTIONS: dict[str, Function] = {
             shape=lambda a, b: Shape(
                 0.7699 * abs(a) * b**2, 2.0 * abs(a) * abs(b) ** 3, 2.0 * abs(a)
             ),
-            # b and b·v pass through v·tanh′(v) <= tanh(v); a, the product. Fitted: a(2 sigmoid(2bv) - 1),
-            # which cancels near 0, is off by 3.5 a there (ONNX Runtime 1.31)
+            # rounded: b and b·v, weighed by v·tanh′(v) <= tanh(v); a, product. The absolute part is fitted:
+            # a(2 sigmoid(2bv) - 1), which cancels near 0, is off by 3.5 a there (ONNX Runtime 1.31)
             rounding=lambda a, _, fitted: (fitted.tanh[0] + 4.0, (fitted.tanh[1] + 4.0) * a, 0.0),
             underflow=lambda a, _: a, default=(1.0, 1.0),
         ),
@@ -274,13 +273,13 @@ FUNCTIONS: dict[str, Function] = {
             "softsign", takes=(), bounded=True,
             value=lambda m, v, *_: m.softsign(v),
             slopes=_softsign_slopes, shape=lambda *_: Shape(2.0, math.inf, 2.0),
-            rounding=lambda *_: (3.0, 0.0, 0.0),  # 1 + |v|, the quotient
+            rounding=lambda *_: (3.0, 0.0, 0.0),  # rounded: 1 + |v|, quotient
         ),
         Function(
             "softplus", takes=(), bounded=False,
             value=lambda m, v, *_: m.softplus(v),
             slopes=_softplus_slopes, shape=lambda *_: Shape(0.25, 0.09623),
-            rounding=lambda *_: (4.0, 4.0, 0.0),  # e^v, 1 + e^v, the logarithm
+            rounding=lambda *_: (4.0, 4.0, 0.0),  # rounded: e^v, 1 + e^v, logarithm
         ),
     )
 }  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from .activations import Activation
 from .signature import DRAWN_OR_ZEROS, ZEROS_OR_DRAWN, Attribute, Form, Notation, Operator, Tensor
 
-# the enumeration's cases have no parameters: those of Core ML's recurrent layers, as C floats
+# Apple's enumeration names no parameters: these are from Core ML's recurrent layers, as C floats
 # (ledger: hard-sigmoid, scaled-tanh)
 _ACTIVATIONS = {
     "hardSigmoid": Activation("hard-sigmoid", float(np.float32(0.2)), 0.5),
@@ -23,7 +23,7 @@ _ACTIVATIONS = {
     "sigmoid": Activation("sigmoid"),
     "tanh": Activation("tanh"),
 }
-# "concat(W_ir, W_in, W_iz)" (ledger: gate-order), n being the candidate h
+# "concat(W_ir, W_in, W_iz)" (ledger: gate-order); n is the candidate h
 _RNZ = ("r", "h", "z")
 
 _NOTATION = Notation(
@@ -68,7 +68,7 @@ GRU = Operator(
         Tensor("initialHiddenStates", "h0", "T", (Form(("N", "Hout")),), fills=DRAWN_OR_ZEROS),
         Tensor("inputHiddenWeight", "w", "T", (Form(("3*Hout", "Hin"), _RNZ),)),
         Tensor("hiddenHiddenWeight", "r", "T", (Form(("3*Hout", "Hout"), _RNZ),)),
-        # without the switch it is added outside the product with the reset gate
+        # without applyResetGateAfterMatMul, bias is added outside the product with the reset gate
         # (ledger: reset-false, bias-sum)
         Tensor("bias", "b", "T",
                (Form(("3*Hout",), ("rr", "rh", "rz"), {"applyResetGateAfterMatMul": True}),
@@ -90,7 +90,7 @@ GRU = Operator(
     ),
     notation=_NOTATION,
     sure_range=50.0,  # where Core ML's layer clips (ledger: range)
-    # W_hn h is made before it meets r in both formulas; output[-1] is the last step taken
+    # both formulas compute W_hn h before r multiplies it; output[-1] is the last step taken
     # (ledger: reset-false, reverse-order)
     always={"reset_after": True, "y_order": "processing"},
 )  # fmt: skip

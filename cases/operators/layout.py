@@ -1,13 +1,13 @@
-"""Between an operator's own layout and the one layout the GRU is written in.
+"""Conversion between an operator's own layout and the shared layout, in which the GRU is written.
 
-Derived from the operators' descriptions (axes and their order, the parts stacked along a gate
-axis); there is no operator by name in here. Arrays may have leading axes (a stack of cases) before
-those that the description names; they stay in front.
+It follows from the operators' descriptions (axes and their order, the parts stacked along a gate
+axis); this module names no operator. Arrays may have leading axes (a stack of cases) before the
+axes of the description; leading axes stay in front.
 
 The shared layout: x (batch, time, input); h0 (direction, batch, hidden); w[gate] (direction,
 hidden, input); r[gate] (direction, hidden, hidden); b[part] (direction, hidden); lengths (batch);
-y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that an operator does
-not have (a cell's time and direction) is there with length 1.
+y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that an operator lacks
+(a cell's time and direction) has length 1.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _AXES = {
 class GruInputs:
     """The inputs of a GRU in the shared layout; see the module for shapes.
 
-    `w` and `r` are keyed by gate (z, r, h), in the order in which the operator stacks them, `b` by
-    the parts it has: `z`, `r`, `h` for a sum of two biases, `wh` and `rh` and so on for separate
-    ones. `b` is empty where there is none.
+    The keys of `w` and `r` are gates (z, r, h), in the order in which the operator stacks them. The keys
+    of `b` are parts of the bias: `z`, `r`, `h` for sums of two biases; `wh`, `rh` and so on for separate
+    biases. Without a bias, `b` is empty.
     """
 
     x: Array
@@ -52,7 +52,7 @@ class GruInputs:
     b: Arrays
 
     def rows(self, which: int | Array) -> GruInputs:
-        """Take the inputs of one of stacked cases, or of several."""
+        """Take the inputs of one of the stacked cases, or of several."""
         w, r, b = (
             {part: array[which] for part, array in parts.items()}
             for parts in (self.w, self.r, self.b)
@@ -65,7 +65,7 @@ def gru_inputs(
 ) -> GruInputs:
     """Put the inputs of a case, or of stacked cases of a block, in the shared layout.
 
-    Without lengths every row is as long as the time axis; without an initial state it is zeros.
+    Without lengths, every row is as long as the time axis. A missing initial state is zeros.
     """
     plain: Arrays = {}
     gates: dict[str, Arrays] = {"w": {}, "r": {}, "b": {}}
@@ -92,7 +92,7 @@ def gru_inputs(
 def operator_inputs(
     operator: Operator, attributes: Mapping[str, Any], given: GruInputs, absent: Container[str] = ()
 ) -> Arrays:
-    """Put shared inputs in the operator's layout, but for those `absent`; the inverse of `gru_inputs`.
+    """Put shared inputs in the operator's layout, except those `absent`; the inverse of `gru_inputs`.
 
     `given` must have the parts that the operator stacks.
     """
@@ -113,9 +113,9 @@ def operator_outputs(
     shared: Mapping[str, Array],
     absent: Container[str] = (),
 ) -> Arrays:
-    """Put shared outputs in the operator's layout, but for those `absent`.
+    """Put shared outputs in the operator's layout, except those `absent`.
 
-    `shared` maps a role to an array, or the name of a form to the array of an output of that form.
+    The keys of `shared` are roles, or names of forms for the outputs of that form.
     """
     found: Arrays = {}
     for tensor in operator.present(operator.outputs, absent):

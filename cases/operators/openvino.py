@@ -91,7 +91,7 @@ GRU_SEQUENCE = Operator(
                 Form(("num_directions", "4*hidden_size"), _SEPARATE_H, _AFTER, "4H"))),
     ),
     outputs=(
-        # the specification writes Y's third axis seq_len; it is X's seq_length
+        # the specification calls Y's third axis seq_len; it is X's seq_length
         Tensor("Y", "y", "T1",
                (Form(("batch_size", "num_directions", "seq_length", "hidden_size")),)),
         Tensor("Ho", "ho", "T1", (Form(("batch_size", "num_directions", "hidden_size")),)),

@@ -1,8 +1,8 @@
-"""Accepted readings of the specifications' ambiguous points, other than the one that is stored.
+"""The accepted readings of ambiguous points in specifications, besides those of the stored answers.
 
-Each is named after its entry in the owner's `LEDGER.md` and says what it changes of `Semantics`.
-A case touches an ambiguous point where its attributes, lengths or inputs let the readings differ;
-it is then of tier `ambiguous`, and passes under any reading, and under any combination of them.
+Each is named after its entry in the owner's `LEDGER.md`, and says which fields of `Semantics` it changes.
+A case touches an ambiguous point if its attributes, lengths or inputs let the readings differ. It is then of
+tier `ambiguous`, and passes under any reading or combination of readings.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .semantics import Semantics, StackedSemantics
 
 AnySemantics = TypeVar("AnySemantics", Semantics, StackedSemantics)
 ReadingNames = tuple[str, ...]
-"""Which readings are followed, by name, in the order of READINGS; none where the stored answer is meant."""
+"""The names of the readings that are followed, in the order of READINGS; none for the stored answer."""
 STORED: ReadingNames = ()
 MOST_POINTS = 2
-"""How many ambiguous points one case may touch: what fails on three would explain nothing."""
+"""Maximum ambiguous points that one case touches; a failure on three would explain nothing."""
 
 
 @dataclass(frozen=True)
 class Asks:
-    """What of a case shows whether it touches an ambiguous point.
+    """The parts of a case that show whether it touches an ambiguous point.
 
-    `attributes` have defaults filled in, `sizes` every size symbol, `lengths` one length per row (None
-    without them); `zeros` are the inputs that are zeros though they might be drawn.
+    `attributes` has defaults filled in, `sizes` every size symbol, `lengths` one length per row (None
+    without lengths); `zeros` are the inputs that could be drawn but are zeros.
     """
 
     operator: str
@@ -47,11 +47,10 @@ class Asks:
 class Reading:
     """One other defensible reading: its name, its ledger entry, what it says, what it sets.
 
-    `owners` are those whose specification leaves the point open, and `touches` says of a case of
-    theirs whether the reading may differ on it. A ledger entry has one reading. `stored` is what the
-    stored answer takes the specification to say there, `basis` what that rests on: text, owner (the
-    owner's implementation) or choice (ours). `sets` are fields of Semantics, `parameters` those of
-    some functions.
+    `owners` are those whose specifications leave the point open; `touches` says whether the reading may
+    change the answer of one of their cases. Each ledger entry has one reading. `stored` is the reading of
+    the stored answer; `basis` is its reason: text, owner (the owner's implementation) or choice (ours).
+    `sets` has the fields of Semantics that this reading changes, `parameters` those of some functions.
     """
 
     name: str
@@ -65,14 +64,14 @@ class Reading:
     parameters: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def applied_to(self, meant: AnySemantics) -> AnySemantics:
-        """`meant` as this reading has it."""
+        """Change `meant` to what this reading says."""
         changed: dict[str, Any] = dict(self.sets)
         if self.parameters:
             changed |= {"f": self._renamed(meant.f), "g": self._renamed(meant.g)}
         return dataclasses.replace(meant, **changed)
 
     def _renamed(self, functions: Any) -> Any:
-        """Functions, stacked or not, with other parameters."""
+        """Give functions, stacked or not, the parameters of this reading."""
         if not isinstance(functions, Activation):
             return tuple(map(self._renamed, functions))
         if functions.name not in self.parameters:
@@ -85,13 +84,13 @@ def _uses(name: str) -> Callable[[Asks, Semantics], bool]:
 
 
 def _state_of_an_empty_row(case: Asks, _: Semantics) -> bool:
-    """Whether a row has no step, and its initial state is not zeros in either reading."""
+    """Say whether a row has length 0, and an initial state that is drawn."""
     h0 = OPERATORS[case.operator].tensor("h0")
     return 0 in (case.lengths or ()) and h0 is not None and h0.name not in case.zeros
 
 
 def _input_bias(case: Asks) -> bool:
-    """Whether a bias that might be zeros is not."""
+    """Say whether a bias that could be zeros is drawn."""
     biases = [t for t in OPERATORS[case.operator].inputs if t.role == "b" and t.fills]
     return any(tensor.name not in case.zeros for tensor in biases)
 
@@ -160,21 +159,21 @@ READINGS: dict[str, Reading] = {
 
 
 def as_read(names: ReadingNames, meant: AnySemantics) -> AnySemantics:
-    """`meant` under the readings called `names`."""
+    """Change `meant` to what the readings called `names` say."""
     for name in names:
         meant = READINGS[name].applied_to(meant)
     return meant
 
 
 def about(names: ReadingNames) -> str:
-    """Say in words what the readings called `names` take."""
+    """Say in words what the readings called `names` say."""
     return "; and ".join(READINGS[name].about for name in names)
 
 
 def touched_by(case: Asks, meant: Semantics) -> tuple[ReadingNames, ...]:
-    """List the readings that a case touches, alone and together; it means `meant`.
+    """List the readings that a case touches, alone and in combinations; `meant` is what the case asks.
 
-    Raises GrucibleError where it touches more than MOST_POINTS points.
+    Raises GrucibleError if the case touches more than MOST_POINTS points.
     """
     owner = OPERATORS[case.operator].owner
     touched = [
@@ -200,9 +199,9 @@ SILENT: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"y-padding", "reverse-ragged"}),
     "bnnsgraph": frozenset(),
 }
-"""Points of which an owner's text says nothing, and on which cases decide all the same, by owner.
+"""Points, by owner, on which the owner's text is silent and cases decide nevertheless.
 
-Each is named after its entry in the owner's `LEDGER.md`. The owner's runtime, or the one that all test
-against, is normative there: every runtime that was asked does the same. Where runtimes differ, a point is
+Each is named after its entry in the owner's `LEDGER.md`. The owner's runtime, or the runtime that all test
+against, is normative there, because all runtimes that we asked agree. A point on which runtimes differ is
 ambiguous instead, and has a reading.
 """

@@ -1,7 +1,7 @@
-"""What a case asks of a GRU, whoever owns the operator.
+"""The GRU that a case asks for, whoever owns the operator.
 
-`semantics` turns an operator's attributes, in its own words, into one `Semantics`, in the shared
-vocabulary of `signature`.
+`semantics` turns attributes, in the operator's own words, into a `Semantics`, in the shared vocabulary of
+`signature`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Semantics:
     """The GRU a case asks for.
 
     f: activation of the gates z and r, g: of the candidate h; one of each direction.
-    clip: C of the clipping of every pre-activation to [-C, C]; infinity is no clipping.
+    clip: every pre-activation is clipped to [-clip, clip]; infinity clips nothing.
     reset_after: the reset gate multiplies h·Rhᵀ + Rbh (linear_before_reset) instead of h.
     directions: one entry per direction, in the order of the direction axis.
-    empty_row: what the last state of a row of length 0 is (ledger: len-zero).
-    y_order: whether a state stands in y at the time of its input or of its step (ledger: reverse-order).
-    biases: where a gate has two, whether the recurrent one is itself (apart), or holds the sum of both
-    (sum; ledger: bias-sum), or is the only one (recurrent; ledger: input-bias-unused).
+    empty_row: the last state of a row of length 0 (ledger: len-zero).
+    y_order: whether y has states in the order of their inputs or of processing (ledger: reverse-order).
+    biases: for gates with two biases: each is itself (apart), the recurrent bias holds the sum of both
+    (sum; ledger: bias-sum), or only the recurrent bias is used (recurrent; ledger: input-bias-unused).
     """
 
     f: tuple[Activation, ...]
@@ -50,10 +50,10 @@ class Semantics:
 
 @dataclass(frozen=True)
 class StackedSemantics:
-    """What n stacked cases of a block ask for: fields as in Semantics, with an entry per case.
+    """The GRUs that n stacked cases of a block ask for: fields as in Semantics, with an entry per case.
 
-    `clip` is (n, 1, 1); each entry of `f`, `g` and `directions` has n entries. Cases are stacked only
-    where they agree on all else, and on the number of directions.
+    `clip` is (n, 1, 1); each entry of `f`, `g` and `directions` has n entries. Stacked cases agree on all
+    other fields, and on the number of directions.
     """
 
     f: tuple[tuple[Activation, ...], ...]
@@ -67,7 +67,7 @@ class StackedSemantics:
 
     @property
     def backwards(self) -> npt.NDArray[np.bool_]:
-        """(n, direction) which directions are computed from a row's end, or from that of the time axis."""
+        """A mask (n, direction): computed backwards, from the end of a row or of the time axis."""
         return np.asarray(np.array(self.directions).T != "forward")
 
 
@@ -88,12 +88,12 @@ def stack(members: Sequence[Semantics]) -> StackedSemantics:
 
 
 def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
-    """Take some rows of stacked cases."""
+    """Take some of the stacked cases, by place."""
     return stack([one_of(stacked, row) for row in rows.tolist()])
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:
-    """Take one of stacked cases."""
+    """Take one of the stacked cases, by place."""
     return Semantics(
         f=tuple(part[row] for part in stacked.f),
         g=tuple(part[row] for part in stacked.g),
@@ -106,7 +106,7 @@ def one_of(stacked: StackedSemantics, row: int) -> Semantics:
 def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
     """Say which GRU `attributes` (defaults filled in) ask of `operator`.
 
-    Raises ValueError where they contradict each other, with what was expected.
+    Raises ValueError, saying what was expected, if attributes contradict each other.
     """
     meant: dict[str, Any] = {}
     for attribute in operator.attributes:
@@ -118,7 +118,7 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
         elif attribute.choices:
             value = attribute.choices[value]
         if attribute.single:
-            with np.errstate(over="ignore"):  # what is beyond float32 is infinity there
+            with np.errstate(over="ignore"):  # numbers beyond float32 become infinity
                 value = np.asarray(value, np.float32).tolist()
         meant[attribute.sets] = value
     directions = operator.directions(attributes)

@@ -1,7 +1,7 @@
 """What an operator is, as data: attributes, inputs and outputs in the words of its specification.
 
-An operator of another owner, with other names, axis order, gate order and bias form, is one more
-`Operator` value. Everything that reads cases (expansion, inputs, the GRU, files, runtimes) works
+One more `Operator` value describes an operator of another owner, with its names, axis order, gate
+order and bias form. Everything that reads cases (expansion, inputs, the GRU, files, runtimes) works
 from these descriptions and knows no operator by name.
 
 Two vocabularies meet here. The specification's own names stand on the left (`batch_size`, `X`,
@@ -12,8 +12,8 @@ operators:
 * tensor roles: `x`, `h0`, `lengths`, `w`, `r`, `b` (inputs), `y`, `ho` (outputs);
 * what an attribute sets: `hidden`, `clip`, `reset_after`, `direction`; `activations` (f and g, or f
   and g of each direction), or `f` and `g` apart, and their `alpha` and `beta`; `bias_inside`, whether
-  the candidate's recurrent bias is inside the product with the reset gate (its forms say how);
-  `sequence`, whether every state is given, or the last alone; or nothing;
+  the candidate's recurrent bias is inside the product with the reset gate (a bias form for each);
+  `sequence`, whether the output has every state or only the last; or nothing;
 * the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
   biases; `wz`, `wr`, `wh` for an input-side bias and `rz`, `rr`, `rh` for a recurrent one.
 """
@@ -36,12 +36,12 @@ DRAWN_OR_ZEROS: tuple[Fill, ...] = ("drawn", "zeros")
 DIRECTIONS = {
     "forward": ("forward",), "reverse": ("reverse",), "bidirectional": ("forward", "reverse"),
 }  # fmt: skip
-"""The usual words for directions, and what they mean."""
+"""The usual words for directions, and their meanings."""
 SEQUENCE_SIZES = {
     "batch_size": "batch", "seq_length": "time", "input_size": "input", "hidden_size": "hidden",
     "num_directions": "direction",
 }  # fmt: skip
-"""The usual symbols of sizes of an operator on sequences."""
+"""The usual size symbols of an operator on sequences, and the shared axes that they measure."""
 
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
 Meaning = Literal[
@@ -54,13 +54,13 @@ Meaning = Literal[
 class Attribute:
     """One attribute of an operator.
 
-    `default` is what the specification says a left-out attribute means (None: it has no meaning of
-    its own). `choices` maps each allowed value to what it means (an activation's name to the
-    function, with default parameters, NaN where there is none); `length` is the number of entries of
-    a list, for each direction where `per_direction`. `written` maps integers that may stand for a value
-    to it. Of numbers, `positive` excludes zero and below, `infinite` allows infinity to a positive one,
-    and `single` makes the value a float32 number. In case ids a value stands after
-    `token`, and a left-out attribute is `absent_token`.
+    `default` is the value that the specification gives a left-out attribute (None: it gives none).
+    `choices` maps each allowed value to its meaning (an activation's name to the function with default
+    parameters, NaN for a parameter without default). `length` is the number of entries of a list, for
+    each direction if `per_direction`. `written` maps integers to the values that they may stand for.
+    For numbers, `positive` excludes zero and below, `infinite` also allows infinity (with `positive`), and
+    `single` rounds the value to float32. In case ids a value stands after `token`, and a left-out
+    attribute is `absent_token`.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Attribute:
     absent_token: str = ""
 
     def canonical(self, value: Any) -> Any:
-        """Replace another way to write a value by the value."""
+        """Replace an integer by the value that it stands for."""
         return self.written.get(value, value) if type(value) is int else value
 
     @property
@@ -93,9 +93,9 @@ class Attribute:
 class Form:
     """One shape a tensor may take, chosen by attributes.
 
-    `axes` are the specification's symbols, a stacked gate axis as `3*hidden_size`, an axis that is
-    always 1 as `1`; `parts` names what is stacked there, in order. The form holds where every
-    attribute in `when` has that value; the tensor then plays `role` where that is another one.
+    `axes` are the specification's symbols; a stacked gate axis is `3*hidden_size`, an axis that is always 1
+    is `1`. `parts` names what the gate axis stacks, in order. The form holds if every attribute in `when`
+    has the value there. A `role`, if given, then replaces the tensor's.
     """
 
     axes: tuple[str, ...]
@@ -109,9 +109,9 @@ class Form:
 class Tensor:
     """An input or output: its role in a GRU, its type variable, and the forms it may take.
 
-    One that is not `required` may be left out. One that has `fills` may be zeros: the first of the two
-    is what a case has that does not say. What a specification leaves open whether it is read at all is
-    zeros unless the case says `drawn`; an initial state is drawn unless the case says `zeros`.
+    A tensor that is not `required` may be left out. A tensor with `fills` may be drawn or zeros: the first
+    of the two, unless the case says the other. It is zeros for an input that the specification may not
+    use at all, and drawn for an initial state.
     """
 
     name: str
@@ -137,10 +137,10 @@ class Tensor:
 class Notation:
     """How a specification writes the formulas of a GRU; the defaults are ONNX's and OpenVINO's.
 
-    `x` and `h` are what a step starts from; `z`, `r`, `t` and `state` what it gives; `gate` are the
-    letters of gates, where they are others. In `w` and `u`, the input and the recurrent weight, stands
-    {gate}, in `matmul`, x·weightᵀ, stand {x} and {weight}. `b` is an input bias, `rb` a recurrent one,
-    `sum_b` what a bias that has no side is. `functions` are activations that have other names.
+    `x` and `h` are a step's input and old state; `z`, `r`, `t` and `state` its gates, candidate and new
+    state. `gate` maps gates to other letters. The input weight `w` and the recurrent weight `u` contain
+    {gate}; `matmul`, which is x·weightᵀ, contains {x} and {weight}. `b` is an input bias, `rb` a recurrent
+    bias, `sum_b` the sum of both. `functions` maps activations to other names.
     """
 
     x: str = "Xt"
@@ -160,17 +160,17 @@ class Notation:
     functions: Mapping[str, str] = field(default_factory=dict)
 
     def of_gate(self, words: str, gate: str) -> str:
-        """Write `words`, one of the fields with {gate}, of a gate."""
+        """Write `words`, a field that contains {gate}, for a gate."""
         return words.format(gate=self.gate.get(gate, gate))
 
     def part(self, part: str) -> str:
-        """Write a part of a bias (see the module): of one side, or of both."""
+        """Write a part of a bias (see the module): an input, a recurrent, or a summed bias."""
         words = {"w": self.b, "r": self.rb}[part[0]] if len(part) == 2 else self.sum_b
         return self.of_gate(words, part[-1])
 
 
 USUAL = Notation()
-"""That of ONNX and OpenVINO."""
+"""The notation of ONNX and OpenVINO."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +179,9 @@ class Operator:
 
     `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
     the dtype names it may take (the first is the default). `id_order` is the order in which
-    attributes appear in case ids. A deciding case has no pre-activation beyond `sure_range`, from where on
-    the owner's documents leave open what is computed. `notation` is how its formulas are written.
-    `always` are fields of `semantics.Semantics` that no attribute sets, where they are not as usual.
+    attributes appear in case ids. For pre-activations beyond `sure_range`, the owner's documents leave the
+    result open; deciding cases have none. `notation` says how the owner writes formulas. `always` has
+    fields of `semantics.Semantics` that no attribute sets and that are not as usual.
     """
 
     name: str
@@ -198,7 +198,7 @@ class Operator:
 
     @property
     def owner(self) -> str:
-        """Who specifies the operator: the folder of its cases and of its ledger."""
+        """The operator's owner, which is also the name of the folder of its cases and its ledger."""
         return self.name.partition(".")[0]
 
     def attribute(self, name: str) -> Attribute | None:
@@ -237,7 +237,7 @@ class Operator:
     def shape(
         self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> tuple[int, ...]:
-        """Compute the shape of `tensor` where every size symbol has the value in `sizes`."""
+        """Compute the shape of `tensor` from the values of all size symbols."""
         lengths = []
         for axis in tensor.form(attributes).axes:
             count, _, symbol = axis.rpartition("*")

@@ -1,4 +1,4 @@
-"""Which values attributes and factors take: a pydantic type says it, in words and as JSON Schema too."""
+"""The values that attributes and factors take: as pydantic types, in words, and as JSON Schema."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from .semantics import semantics
 from .signature import Attribute, Operator
 
 _FLOAT32_ZERO = 2.0**-150
-"""The largest number that float32 rounds to zero: half its least one, a tie to even."""
+"""The largest number that float32 rounds to zero: half of float32's least number, a tie to even."""
 _FLOAT32_LARGEST = math.nextafter(2.0**128 - 2.0**103, 0.0)
 """The largest number that float32 does not round to infinity."""
 
 
 class _FailFast(FailFast):
-    """pydantic's own, which has no hash and so cannot stand in a union."""
+    """pydantic's FailFast with a hash, without which a type cannot stand in a union."""
 
     def __hash__(self) -> int:
         return id(self)
 
 
 FIRST_WRONG = _FailFast()
-"""Ends a list at its first error: pydantic makes some thousand bytes of each."""
+"""The mark that ends the check of a list at its first error; pydantic keeps some 1000 bytes for each."""
 
 
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """The values of a pydantic type, `annotation`, and what an error says was `expected`."""
+    """A type of values: the pydantic `annotation`, and the words for what an error says was `expected`."""
 
     annotation: Any
     expected: str
@@ -52,7 +52,7 @@ class ValueType:
         return TypeAdapter(self.annotation)
 
     def accepts(self, value: Any) -> bool:
-        """Say whether `value` is one of the type's."""
+        """Say whether the type accepts `value`."""
         return bool(self._adapter.validator.isinstance_python(value))
 
     @cached_property
@@ -77,12 +77,12 @@ def _check_integer(value: Any) -> Any:
 
 
 def either(*types: Any) -> Any:
-    """Make the type of the values of any of `types`."""
+    """Make the union of `types`."""
     return Union.__getitem__(types)
 
 
 def list_of(entries: Any, *lengths: int) -> Any:
-    """Make the type of lists of `entries`, of one of some lengths; with none, of any length."""
+    """Make the type of lists of `entries` with one of `lengths`; without `lengths`, of any length."""
     lists: Any = GenericAlias(list, (entries,))
     found: Any = Annotated[lists, FIRST_WRONG]
     of = [Annotated[found, Field(min_length=n, max_length=n)] for n in lengths]
@@ -90,7 +90,7 @@ def list_of(entries: Any, *lengths: int) -> Any:
 
 
 def name_choices(choices: Iterable[int | str]) -> str:
-    """Name what there is to choose from: `one of relu, tanh`."""
+    """Name the choices: `one of relu, tanh`."""
     words = [*map(str, choices)]
     return f"one of {', '.join(words)}" if len(words) > 1 else words[0]
 
@@ -105,7 +105,7 @@ def value_text(value: object) -> str:
 def all_attributes(operator: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check the attributes `given`, and fill in defaults.
 
-    Raises ValueError, in one sentence, where one is unknown, missing or not accepted, or they contradict.
+    Raises ValueError, with one sentence, for an unknown, missing, refused or contradictory attribute.
     """
     for name, value in given.items():
         attribute = operator.attribute(name)
@@ -138,7 +138,7 @@ def type_of_values(attribute: Attribute) -> ValueType:
 
 @cache
 def written_type(attribute: Attribute) -> ValueType:
-    """Make the type of all ways to write an attribute's values, which becomes the value."""
+    """Make the type of an attribute's values and of integers that stand for them; it yields the values."""
     found = type_of_values(attribute)
     if not attribute.written:
         return found
@@ -148,7 +148,7 @@ def written_type(attribute: Attribute) -> ValueType:
 
 
 def _one_value(attribute: Attribute) -> tuple[Any, str]:
-    """Make the pydantic type of a value, or of each entry of a list, and name it."""
+    """Make the pydantic type of a value, or of each entry of a list, and the words for it."""
     if attribute.choices:
         return one_of(attribute.choices), name_choices(attribute.choices)
     if attribute.kind == "boolean":
@@ -161,9 +161,9 @@ def _one_value(attribute: Attribute) -> tuple[Any, str]:
 
 
 def _number(attribute: Attribute) -> tuple[Any, str]:
-    """Make the type of a number whose float64 value, or float32 value if `single`, is in range; NaN never is.
+    """Make the type of numbers in range as float64, or as float32 if `single`; NaN never is.
 
-    Infinity is no number of JSON. So where it is allowed, a check excludes what float32 rounds to infinity.
+    JSON has no infinity. So where infinity is allowed, a check excludes finite numbers beyond float32.
     """
     assert attribute.positive or not attribute.infinite, attribute.name
     zero, largest = 0.0, FLOAT_TYPES["float64"].largest

@@ -1,7 +1,7 @@
-"""Covering arrays: every pair of factor values in few cases, with rows that are committed.
+"""Covering arrays: few cases, stored as rows in a spec, that hold every pair of factor values.
 
-Rows are only ever added (`grucible cases --extend`); loading verifies that they cover every pair.
-Otherwise adding a value would replace most cases.
+Rows are only ever added (`grucible cases --extend`), because a new array would replace most cases. Loading
+checks that the rows cover every pair.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from .spec_file import Assignment, CaseSpecFile, Covering
 from .yaml_source import Location, parse
 
 Pair = tuple[str, str, str, str]
-"""Two factors with a value each: name, value, name, value; values as `factors.key`."""
+"""Two factors, each with a value: name, value, name, value. `factors.key` writes the values."""
 Match = dict[str, list[Any]]
-"""An `exclude` entry: it matches what has, of every factor named, one of the values listed."""
+"""An `exclude` entry: it matches assignments in which each named factor has one of its listed values."""
 Array = Covering[dict[str, list[Any]], Match]
 
 
@@ -51,9 +51,9 @@ class Excluded:
 
 
 def rows_of(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
-    """Read the rows of entry `index` of `spec`, which is `array`.
+    """Read the rows of `array`, which is entry `index` of `spec`.
 
-    Raises SpecError unless every row is of the listed values and not excluded, and all pairs are
+    Raises SpecError unless every row has listed values and is not excluded, and all pairs are
     covered.
     """
     rows = _listed_rows(spec, index, array)
@@ -69,10 +69,10 @@ def rows_of(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
 
 
 def extend(spec: CaseSpecFile) -> int:
-    """Add to each covering array in the file of `spec` the rows it lacks; return how many.
+    """Add the missing rows to each covering array in the file of `spec`; return their number.
 
-    Nothing else in the file changes, but for the brackets of `rows: []`. Raises SpecError where no row can
-    hold a pair, and where `rows` is not a list with a row per line.
+    Nothing else in the file changes, except the brackets of `rows: []`. Raises SpecError if no row can hold
+    a pair, or if `rows` is not a list with a row per line.
     """
     document = spec.document
     lines, wanted, added = document.text.split("\n"), copy.deepcopy(document.value), 0
@@ -109,7 +109,7 @@ def _flow(row: Assignment) -> str:
 
 
 def _listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
-    """Read the rows that are there, whether or not they cover every pair."""
+    """Read the listed rows, whether or not they cover every pair."""
     found, excluded = [], Excluded(array.exclude)
     for number, row in enumerate(array.rows):
         place, names = ("cases", index, "rows", number), [*array.covering]
@@ -128,7 +128,7 @@ def _listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignmen
 
 
 def _missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
-    """Find few rows that cover what those of entry `index` leave uncovered.
+    """Find few rows for the pairs that the listed rows of entry `index` leave uncovered.
 
     Raises SpecError where the `exclude` entries leave a pair that no row can hold.
     """
@@ -146,7 +146,7 @@ def _missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignme
 
 
 def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
-    """List the pairs that are not excluded by themselves, and that no row holds."""
+    """List the pairs that no row holds and no `exclude` entry matches."""
     found: set[Pair] = set()
     excluded = Excluded(array.exclude)
     for (a, left), (b, right) in itertools.combinations(array.covering.items(), 2):
@@ -157,9 +157,9 @@ def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
 
 
 def _row_with(pair: dict[str, str], array: Array, missing: set[Pair]) -> Assignment | None:
-    """Make a row with these values; each other value in turn is the one that adds most of `missing`.
+    """Make a row with the values of `pair`; choose each other value to cover most of `missing`.
 
-    Where that leads to no row, the next best is tried. None where no row has these values.
+    If a choice leads to no row, try the next best. Return None if no row can hold `pair`.
     """
     excluded = Excluded(array.exclude)
 

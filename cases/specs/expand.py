@@ -18,17 +18,17 @@ from .factors import DRAWS, NEEDED, PRESENT, ZEROS, factors, lengths
 from .spec_file import Assignment, CaseSpecFile, Covering, Listing, Product
 
 MOST_CASES = 30_000
-"""Maximum cases of one spec; all that are shipped are 19,605, and a second makes some 18,000."""
+"""Maximum cases of one spec; all shipped specs have 19,605, and a second makes some 18,000."""
 
 
 @dataclass(frozen=True)
 class CaseSpec:
     """One case before its numbers are drawn.
 
-    `given` are exactly the attributes written out; `sizes` every size symbol, the number of
-    directions included; `absent` the optional inputs and outputs left out; `zeros` the inputs that
-    are zeros though they might be drawn; `lengths` one length per row, None without them; `factors` the
-    value of every factor.
+    `given` has exactly the attributes that the case sets; `sizes` every size symbol, also the number of
+    directions; `absent` the optional inputs and outputs that are left out; `zeros` the inputs that could be
+    drawn but are zeros; `lengths` one length per row, or None without lengths; `factors` the value of
+    every factor.
     """
 
     id: str
@@ -45,7 +45,7 @@ class CaseSpec:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Every attribute, defaults filled in."""
+        """All attributes, with defaults filled in."""
         return OPERATORS[self.operator].with_defaults(self.given)
 
     @property
@@ -59,15 +59,15 @@ class CaseSpec:
 
     @property
     def draw(self) -> str:
-        """How the inputs are drawn, a key of DRAWS."""
+        """The key in DRAWS of the way in which inputs are drawn."""
         return str(self.factors["draw"])
 
 
 def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> CaseSpec:
-    """Make the case, still without id and dtype, that has these values of all factors.
+    """Make the case with these values of all factors, still without id and dtype.
 
-    Without `tier` it is required, or ambiguous where it touches an ambiguous point. Raises ValueError
-    or GrucibleError, with the reason, where there is no such case.
+    Without `tier` it is required, or ambiguous if it touches an ambiguous point. Raises ValueError
+    or GrucibleError, with the reason, if there can be no such case.
     """
     given = {
         attribute.name: values[attribute.name]
@@ -95,7 +95,7 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
 
 
 def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
-    """Make the length of each row; None where there are no lengths."""
+    """Make the length of each row; return None for a case without lengths."""
     tensor = operator.tensor("lengths")
     if tensor is None or values[tensor.name] == ABSENT:
         return None
@@ -114,10 +114,10 @@ def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
 def expand(
     spec: CaseSpecFile, dtypes: Sequence[str] = (), select: Sequence[str] = ()
 ) -> list[CaseSpec]:
-    """Make the cases of `spec`, of the given dtypes and with an id matching any of the `select` globs.
+    """Make the cases of `spec` that have one of the dtypes and an id that the `select` globs match.
 
-    The theme's name stands for what all its cases share; ids do not repeat it. Raises SpecError for two cases
-    with one id, for a case that cannot be, and for too many cases. A spec none of whose cases can be meant is
+    Ids do not repeat what all cases of a theme share. Raises SpecError for two cases with one id, for an
+    impossible case, and for too many cases. If neither dtypes nor globs can select a case of the spec, it is
     not enumerated.
     """
     model, operator = spec.model, spec.model.operator
@@ -135,7 +135,7 @@ def expand(
     for index in range(len(model.cases)):
         for assignment in _assignments(spec, index):
             named = {
-                name: known[name].token(value)  # a default has one where the theme fixes another
+                name: known[name].token(value)  # a default has one if the theme fixes another
                 or (str(value) if model.fixed.get(name, value) != value else "")
                 for name, value in assignment.items()
             }
@@ -157,7 +157,7 @@ def expand_all(
 ) -> list[tuple[CaseSpecFile, list[CaseSpec]]]:
     """Make the cases of each spec.
 
-    Raises GrucibleError where nothing is selected, where specs make no case, and where two share an id.
+    Raises GrucibleError if nothing is selected, if specs make no case, or if two cases share an id.
     """
     expanded = [(spec, expand(spec, dtypes, select)) for spec in specs]
     owner: dict[str, CaseSpecFile] = {}

@@ -1,8 +1,8 @@
 """The factors of an operator: everything a case spec may enumerate, with its values and tokens.
 
-Most follow from the operator's description: attributes, sizes, what may be absent or zeros, the
-sequence lengths, and type variables that leave a choice besides the case's dtype. The factor
-`draw` says how inputs are drawn.
+Most follow from the operator's description: attributes, sizes, tensors that may be absent or zeros,
+the sequence lengths, and type variables with a choice of dtypes besides the case's. The factor `draw`
+says how inputs are drawn.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Plant = Literal[
 class Draw:
     """How the inputs of a case are drawn; `gen.drawing` draws them.
 
-    X is scaled by 2 to the power `x_exponent`, W and R by 2 to `weight_exponent`. `plant` names special
-    values that are put into the inputs; such a case is nonportable.
+    X is scaled by 2 to the power `x_exponent`, W and R by 2 to the power `weight_exponent`. `plant` names
+    special values that are put into the inputs; such a case is nonportable.
     """
 
     name: str
@@ -73,7 +73,7 @@ LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
     "zero-last": lambda _, __, ragged: [*ragged[:-1], 0],
     "all-zero": lambda batch, *_: [0] * batch,
 }  # fmt: skip
-"""Patterns of sequence lengths: functions of rows, steps, and the ragged lengths, one per row."""
+"""Patterns of sequence lengths: functions of the numbers of rows and of steps, and of ragged lengths."""
 
 
 @functools.cache
@@ -93,8 +93,8 @@ NEEDED = object()
 class Factor:
     """One thing a case spec may enumerate.
 
-    `default` is the value of a case that does not name the factor. `token(value)` is what a case's
-    id says of the value: nothing for most defaults.
+    `default` is the value in a case that does not name the factor. `token(value)` stands for the value in
+    a case's id; it is empty for most defaults.
     """
 
     name: str
@@ -145,7 +145,7 @@ def _attribute(attribute: Attribute) -> Factor:
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
-    """List what may be absent or zeros: inputs, outputs, and the attribute that repeats a size."""
+    """List the factors of tensors that may be absent or zeros, and of the attribute that repeats a size."""
     for tensor in (*operator.inputs, *operator.outputs):
         zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
         if tensor.role == "lengths":

@@ -1,4 +1,4 @@
-"""Pair coverage: which pairs of an operator's attribute values occur together in some case."""
+"""Pair coverage: the pairs of an operator's attribute values that occur together in some case."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .factors import factors, key
 from .spec_file import Assignment
 
 _Value = tuple[str, str]
-"""A counted value: the name of what has the value, and the value as `factors.key` writes it."""
+"""A counted value: the name of its factor, and the value as `factors.key` writes it."""
 _Pair = tuple[_Value, _Value]
 
 
 @dataclass(frozen=True)
 class PairCoverage:
-    """How many pairs of attribute values of an operator occur together in its cases of one dtype.
+    """The count of pairs of an operator's attribute values that occur together in cases of one dtype.
 
     `covered` counts the pairs in cases of `dtype`. `total` is the same for every dtype: it counts the pairs
-    in cases of any dtype, and those that a case would have after a valid change of one factor. A factor
-    has the values that it has in any of the operator's cases. `missing` names what is not covered.
+    in cases of any dtype, and the pairs that a case would have after a valid change of one factor, to a
+    value from any of the operator's cases. `missing` names the pairs that are not covered.
     """
 
     operator: str
@@ -95,7 +95,7 @@ def _is_a_case(operator: str, assignment: Assignment) -> bool:
 
 @functools.cache
 def _counting(operator: str) -> dict[str, Attribute | None]:
-    """List the factors whose values are counted, each with its attribute; None if it is not one."""
+    """List the factors whose values are counted, each with its attribute, or None for other factors."""
     return {
         name: OPERATORS[operator].attribute(name)
         for name, factor in factors(operator).items()

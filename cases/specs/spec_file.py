@@ -1,7 +1,7 @@
-"""Case specs, each one theme of one operator: finding them, reading them, and their typed model.
+"""Finding, reading and checking case specs; each is one theme of one operator.
 
-The model is built from the operator's factors. It checks a spec when it is loaded, and gives the JSON Schema
-that editors use.
+A typed model, which is built from the operator's factors, checks a spec when it is loaded. From the model
+comes the JSON Schema that editors use.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from .yaml_source import Document, Location, parse, read_text
 
 SHIPPED = Path(__file__).parents[1]
 SCHEMA = "spec.schema.json"
-"""The file that marks the root of a tree of specs: of the shipped ones, in a checkout or installed."""
+"""The file that marks the root of a tree of specs, such as the shipped specs."""
 
 MOST_TRIED = 200_000
-"""Maximum combinations of a product, or pairs of a covering array, counted for each `exclude` entry again."""
+"""Maximum combinations of a product, or pairs of a covering array; each `exclude` entry counts all again."""
 
 Assignment = dict[str, Any]
-"""A value for each of some factors, by name, in the order in which ids name them."""
+"""Values of some factors, by the factors' names, in the order of the factors in ids."""
 
 Values = TypeVar("Values")
 Single = TypeVar("Single")
@@ -67,12 +67,12 @@ class _Strict(BaseModel):
 
 def _two_or_more(values: dict[str, Any]) -> dict[str, Any]:
     if len(values) < 2:
-        raise ValueError("expected two factors or more; of fewer write product or list")
+        raise ValueError("expected two factors or more; for fewer, write product or list")
     return values
 
 
 class Product(_Strict, Generic[Values, Match]):
-    """Every combination of some factors' values, but for those that an `exclude` entry matches."""
+    """Every combination of some factors' values, except those that an `exclude` entry matches."""
 
     product: Values
     exclude: Annotated[list[Match], FIRST_WRONG] = []
@@ -98,7 +98,7 @@ Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any]
 
 
 class SpecModel(_Strict):
-    """What every case spec has; `spec_model` gives the fields the types of one operator."""
+    """The fields of every case spec; `spec_model` gives them the types of one operator."""
 
     operator: str
     about: Annotated[
@@ -162,7 +162,7 @@ def _mapping(name: str, fields: Mapping[str, Any]) -> Any:
 
 
 def _several(of: Any) -> Any:
-    """One value or more, each once."""
+    """Make the type of lists of one or more values, each once."""
     unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
     return Annotated[list_of(of), unique, AfterValidator(_distinct)]
 
@@ -174,7 +174,7 @@ def _one_or_several(of: Any) -> Any:
 
 
 def _entries(kinds: list[Any]) -> Any:
-    """Make a list of `kinds`, each chosen by its first field, so that an error names the entry meant."""
+    """Make the type of lists of `kinds`; the first field chooses the kind, so that errors name the entry."""
     keywords = [next(iter(kind.model_fields)) for kind in kinds]
 
     def choose(value: Any) -> str | None:
@@ -198,14 +198,14 @@ def _distinct(values: list[Any]) -> list[Any]:
 
 
 class _Untitled(GenerateJsonSchema):
-    """Without the titles that would only repeat the names of fields."""
+    """The schema generator, without titles that only repeat the names of fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
         return False
 
 
 def spec_schema() -> str:
-    """Make the schema as JSON text; `cases/spec.schema.json` has it."""
+    """Make the schema of case specs as JSON text; `cases/spec.schema.json` holds the text."""
     definitions: dict[str, Any] = {}
     choices = []
     for name in OPERATORS:
@@ -229,7 +229,7 @@ def spec_schema() -> str:
 
 @dataclass(frozen=True)
 class CaseSpecFile:
-    """A loaded case spec: `path` is where its vector file goes, relative, without suffix."""
+    """A loaded case spec; `path` is the relative path of its vector file, without suffix."""
 
     path: str
     document: Document
@@ -263,7 +263,7 @@ def load_spec(file: Path, relative: str) -> CaseSpecFile:
 
 
 def _check_counts(spec: CaseSpecFile) -> None:
-    """Raise SpecError, which names the entry, where many combinations may leave few cases or none."""
+    """Raise SpecError, naming the entry, for too many combinations, even if most are excluded."""
     for index, entry in enumerate(spec.model.cases):
         match entry:
             case Listing():
@@ -313,9 +313,9 @@ def _first_error(document: Document, error: ValidationError) -> SpecError:
     first = error.errors()[0]
     location: Location = tuple(first["loc"])
     if location[:1] == ("cases",) and len(location) > 2:
-        location = (*location[:2], *location[3:])  # without the tag of the kind of entry
+        location = (*location[:2], *location[3:])  # without pydantic's tag for the kind of entry
     own = {
-        "extra_forbidden": "is not a field here; see those there are with: grucible cases --schema",
+        "extra_forbidden": "is not a field here; see the fields with: grucible cases --schema",
         "missing": "is missing",
         "keyword": first["msg"],
         "value_error": str(first.get("ctx", {}).get("error")),

@@ -1,8 +1,8 @@
 """Reading YAML strictly: plain data of YAML 1.2's core schema, and the line of every value.
 
 Numbers, texts and booleans are those of JSON and of editors' YAML: `yes` and `1:30` are texts, `017` is
-17, `1e-5` a number. No aliases, no tags, no duplicate keys. Events are checked before anything is composed
-of them, for a composer may crash on a text that is nested deep.
+17, `1e-5` a number. Aliases, tags and duplicate keys are refused. The parser's events are checked before
+values are composed from them, because a composer may crash on deep nesting.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..files import read_limited
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MOST_BYTES = 4 << 20
-"""Maximum bytes of a file; the largest list of known findings has a quarter."""
+"""Maximum bytes of a file; the largest list of known findings has a quarter of them."""
 _DEEPEST = 16
 """Maximum levels of nesting."""
 _MOST_VALUES = 250_000
@@ -43,13 +43,13 @@ class Document:
     lines: dict[Location, int]
 
     def place(self, location: Location) -> str:
-        """Name `file:line` of the value at `location`, or of the nearest one that encloses it."""
+        """Name `file:line` of the value at `location`, or of the nearest value around it."""
         while location not in self.lines and location:
             location = location[:-1]
         return f"{self.name}:{self.lines.get(location, 1)}"
 
     def error(self, location: Location, sentence: str) -> SpecError:
-        """Make the error that says `sentence` of the value at `location`."""
+        """Make the error that says `sentence` about the value at `location`."""
         name = ".".join(str(part) for part in location)
         return SpecError(f"{self.place(location)}: {name + ': ' if name else ''}{sentence}")
 
@@ -112,7 +112,7 @@ def parse(name: str, text: str, kind: type = dict) -> Document:
 
 
 def _check_events(name: str, events: Iterable[Any], smaller: str) -> None:
-    """Raise SpecError for what is not plain data, or too much or too deep for a composer."""
+    """Raise SpecError for anchors, tags, a second document, and too many or too deep values."""
     depth = documents = values = 0
     for event in events:
         depth -= isinstance(event, yaml.CollectionEndEvent)
@@ -147,7 +147,7 @@ _WORDS: dict[str, Any] = {
 def _plain(text: str) -> Any:
     """Resolve a text without quotes as YAML 1.2's core schema does (10.3.2).
 
-    Raises ValueError for a number that no float64 holds.
+    Raises ValueError for a number beyond float64.
     """
     if text in _WORDS:
         return _WORDS[text]

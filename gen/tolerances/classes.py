@@ -1,11 +1,10 @@
 """Classes of arithmetic: what is rounded, and to what unit.
 
-A new class is one more record, and its place in CHAINS; vector files hold every class, so all are made again.
+A new class needs a record and a place in CHAINS. Vector files hold every class, so all are then made again.
 
-A class is a rounding model. An implementation belongs to it if each of its operations rounds at
-most as the record says; any order of summation, fused multiply-add or not, and any of three forms
-of the blend belong to it. `gen/TOLERANCES.md` derives the bound that follows, and says what is
-rigorous and what is fitted.
+A class is a rounding model. An implementation belongs to it if each operation rounds at most as the
+record says. The order of summation is free, as are fused multiply-add and three forms of the blend.
+`gen/TOLERANCES.md` derives the bounds, and says which parts of them are rigorous and which are fitted.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ TINY_F64, TINY_F32, TINY_F16 = 2.0**-1022, 2.0**-126, 2.0**-24
 
 @dataclass(frozen=True)
 class ArithmeticClass:
-    """A rounding model; every unit is a unit roundoff, 0 where nothing is rounded so.
+    """A rounding model: maximum relative errors of rounding; 0 means that nothing is rounded.
 
-    unit: of sums and products inside a step. elementwise: of gates, products and blend (0: `unit`).
-    stored: of products and bias sums that are stored before they are added up. state: of the state
-    between steps. operands: of the operands of products, and of biases. tiny, state_tiny and
-    operand_tiny: what a result, a state and an operand may lose where they underflow. sigmoid, tanh:
-    (relative, absolute) error of the computed function in units of `unit`, beyond the exact
-    function of the argument it is given.
+    unit: of sums and dot products in a step. elementwise: of gates, `*` and blend (0: `unit`).
+    stored: of dot products and bias sums that are stored before they are added up. state: of the state
+    between steps. operands: of the operands of dot products, and of biases. tiny, state_tiny and
+    operand_tiny: the most that a result, a state and an operand lose by underflow. sigmoid, tanh:
+    (relative, absolute) error of the computed function, in units of `unit`, for its argument as given.
 
     Nothing is assumed to overflow: the type that is rounded to must hold every intermediate.
     """
@@ -87,9 +85,9 @@ BFLOAT16_OPERANDS = ArithmeticClass(
 
 
 def narrowed(arithmetic: ArithmeticClass, unit: float, tiny: float) -> ArithmeticClass:
-    """Derive the class where it is narrower than the vectors.
+    """Derive the class for an arithmetic that is narrower than the vectors.
 
-    Inputs, weights and h0 are rounded on the way in, to `unit`, and may lose `tiny`.
+    Inputs, weights and h0 are first rounded to `unit`, and may lose `tiny`.
     """
     return replace(
         arithmetic,
@@ -109,28 +107,28 @@ CHAINS: dict[str, tuple[tuple[ArithmeticClass, ...], ...]] = {
     "float16": ((FLOAT32, FLOAT16_STATE, FLOAT16_GEMM, FLOAT16),),
     "bfloat16": ((FLOAT32, BFLOAT16_STATE, BFLOAT16_GEMM),),
 }
-"""Chains of classes by dtype of the vectors, best first.
+"""Chains of classes, best first, by dtype of the vectors.
 
-Each tolerance is at least the one before it in its chain: a better runtime never fails a looser class."""
+In a chain, no class has smaller tolerances than the class before it: a better runtime never fails it."""
 
 CLASSES: dict[str, tuple[ArithmeticClass, ...]] = {
     dtype: tuple(dict.fromkeys(one for chain in chains for one in chain))
     for dtype, chains in CHAINS.items()
 }
-"""Per dtype of the vectors, its classes; the best first where one is better than another."""
+"""All classes of each dtype of the vectors, in the order of their chains."""
 
 
 def function_error(function: Activation, one: ArithmeticClass) -> tuple[float, float, float]:
-    """How far off a computed activation may be, of the argument it is given, in the class `one`.
+    """Bound the error of an activation computed from its given argument, in the class `one`.
 
-    (relative, absolute, growing) in unit roundoffs of the class: the error is at most
-    relative·|φ| + absolute + growing·|v|. What each function rounds stands in its record.
+    Returns (relative, absolute, growing) in units of `one.unit`. The error is at most
+    relative·|f(v)| + absolute + growing·|v|.
     """
     return FUNCTIONS[function.name].rounding(abs(function.alpha), abs(function.beta), one)
 
 
 def underflow_growth(function: Activation) -> float:
-    """How much what a parameter loses where it underflows counts, for each unit of |v|."""
+    """Weigh the loss from a parameter's underflow, for each unit of |v|."""
     return FUNCTIONS[function.name].underflow(abs(function.alpha), abs(function.beta))
 
 
@@ -151,7 +149,7 @@ class Units:
         self._sums: dict[int, tuple[Array, Array, Array]] = {}
 
     def function(self, one: Activation) -> Array:
-        """(3, classes, 1) relative, absolute and growing error of a computed function."""
+        """Bound a computed function's relative, absolute and growing error, as (3, classes, 1)."""
         if one not in self._functions:
             errors = np.array([function_error(one, c) for c in self.classes]).T[..., None]
             errors = errors * self.unit
@@ -160,15 +158,15 @@ class Units:
         return self._functions[one]
 
     def gamma(self, n: int) -> Array:
-        """γ_n, the relative error of n roundings; infinite where n·unit ≥ ½."""
+        """Bound the relative error of n roundings (γ_n); infinite where n·unit ≥ ½."""
         used = n * self.unit
         return np.asarray(np.where(used < 0.5, used / (1.0 - used), np.inf))
 
     def sums(self, n: int) -> tuple[Array, Array, Array]:
-        """Bound the error of a sum of n products and biases, in any order, whose operands are cut before.
+        """Bound the error of a sum of n products and biases in any order, after their operands are cut.
 
-        It is relative to the sum of the absolute values of the products, relative to that of the biases,
-        and absolute. What operands lose where they underflow comes to it.
+        Three parts: relative to Σ|products|, relative to Σ|biases|, and absolute. The caller adds what
+        operands lose by underflow.
         """
         if n not in self._sums:
             gamma, cut = self.gamma(n), 2.0 * self.operand + self.operand**2

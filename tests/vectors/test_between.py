@@ -40,14 +40,14 @@ def asked_as(source: str, target: str) -> tuple[list[Asked], Counter[str]]:
 
 
 REASONS = {
-    (SEQUENCE, CELL): {"has no forward and reverse", "has no time axis, and the case 4 steps", "has no reverse"},
-    (ONNX, SEQUENCE): {"has no activations elu(0.75)", "has no activations of their own for each direction"},
-    (ONNX, CELL): {"has no activations softplus", "has no time axis, and the case 4 steps"},
-    (BNNS, CELL): {"has no time axis, and the case 4 steps", "has no activations scaled-tanh(1.7159, 0.666667)"},
+    (SEQUENCE, CELL): {"has no forward and reverse", "has no time axis, and the case has 4 steps", "has no reverse"},
+    (ONNX, SEQUENCE): {"has no activations elu(0.75)", "has no separate activations for each direction"},
+    (ONNX, CELL): {"has no activations softplus", "has no time axis, and the case has 4 steps"},
+    (BNNS, CELL): {"has no time axis, and the case has 4 steps", "has no activations scaled-tanh(1.7159, 0.666667)"},
     (BNNS, SEQUENCE): {"has no activations affine(1, 0)"},
     (CELL, BNNS): {"has no clip", "has no bfloat16", "has no reset gate applied before the product with R"},
     (SEQUENCE, BNNS): {"has no clip", "has no bfloat16", "has no direction forward and reverse",
-                       "has no lengths, and the rows differ in length",
+                       "has no lengths, and some rows have fewer steps",
                        "has no reset gate applied before the product with R"},
     (ONNX, BNNS): {"has no activation softplus", "has no recurrentActivation hard-sigmoid(0.25, 0.5)"},
 }  # fmt: skip
