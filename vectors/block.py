@@ -21,18 +21,18 @@ from ..cases.strict_json import strict_json
 from .case import Answer, Case, rows_of
 
 SLICE_BYTES = 16 << 20
-"""Maximum bytes of a slice, unless a case has more; what is judged at once fits into memory."""
+"""Maximum bytes of a slice, unless a case has more; a slice is judged at once, in memory."""
 TIERS = ("required", "ambiguous", "nonportable")
 TOGETHER = " + "
-"""Between the names of readings that are followed together, in the name of their group."""
+"""The text between names of readings that are followed together, in the name of their group."""
 
 
 @dataclass(frozen=True)
 class BlockKey:
-    """What the cases of a block share; `name` is unique among the blocks of a dtype.
+    """What the cases of a block share; `path` is unique among the blocks of a file.
 
-    `sizes` has every size symbol, `forms` the name of the form of each tensor that is present and
-    has several, `types` the dtype of each type variable.
+    `sizes` has every size symbol, `forms` the form's name of each present tensor that has several forms,
+    `types` the dtype of each type variable.
     """
 
     operator: str
@@ -90,7 +90,7 @@ class Block:
         return frozenset(named - self.answer.outputs.keys())
 
     def question(self, row: int) -> Question:
-        """Return the question of case `row`; its inputs are views of the block's."""
+        """Return the question of case `row`; its inputs are views of the block's arrays."""
         return Question(
             self.ids[row],
             self.operator,
@@ -105,7 +105,7 @@ class Block:
         return map(self.question, range(len(self)))
 
     def case(self, row: int) -> Case:
-        """Case `row` of the block; its arrays are views of the block's."""
+        """Return case `row` of the block; its arrays are views of the block's arrays."""
         answers = {names: answer.rows(row) for names, answer in self.answers.items()}
         return Case(self.question(row), self.tier, answers)
 
@@ -114,7 +114,7 @@ class Block:
         return map(self.case, range(len(self)))
 
     def rows(self, keep: Array) -> Block:
-        """Copy the rows where `keep` (a boolean mask or an index array) says so."""
+        """Copy the rows that `keep` (a boolean mask or an index array) selects."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         return replace(
             self,
@@ -126,15 +126,15 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """The bytes of all arrays."""
         return sum(a.nbytes for a in arrays_by_path(self.inputs, self.answers).values())
 
     def selected(
         self, select: Sequence[str] = (), *, inputs: bool = True
     ) -> Iterator[tuple[Array, Block]]:
-        """Copy the rows whose id `select` matches, in slices of SLICE_BYTES: their places, and the rows.
+        """Copy the rows whose ids `select` matches, in slices of SLICE_BYTES, each with its rows' places.
 
-        Without `inputs` they have none.
+        Without `inputs`, the copies have no inputs.
         """
         block = self if inputs else replace(self, inputs={})
         step = max(1, SLICE_BYTES * len(self) // max(1, self.nbytes))
@@ -148,7 +148,7 @@ class Block:
 def arrays_by_path(
     inputs: Mapping[str, Array], answers: Mapping[ReadingNames, Answer]
 ) -> dict[str, Array]:
-    """Return inputs and answers by the paths that vectors/FORMAT.md gives datasets in a block."""
+    """Return inputs and answers by their paths in a block, which vectors/FORMAT.md lists."""
     found = {f"inputs/{name}": array for name, array in inputs.items()}
     for names, answer in answers.items():
         above = f"readings/{TOGETHER.join(names)}/" if names else ""
@@ -159,7 +159,7 @@ def arrays_by_path(
 
 
 def block_of(case: Case) -> Block:
-    """Return the block of one case alone, by which it is judged; its arrays are views of the case's."""
+    """Make a block of one case, so that it can be judged; its arrays are views of the case's arrays."""
     return Block(
         case.id, case.operator, case.dtype, case.tier, [case.id], [dict(case.given)],
         rows_of(case.inputs, None), {names: a.rows(None) for names, a in case.stored.items()},
@@ -167,7 +167,7 @@ def block_of(case: Case) -> Block:
 
 
 def canonical_json(given: Mapping[str, Any]) -> str:
-    """Return the attributes written out, as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
+    """Write the attributes of a case as canonical JSON: sorted keys, no spaces, infinity as "inf"."""
     return json.dumps(
         {name: "inf" if value == math.inf else value for name, value in given.items()},
         sort_keys=True,
@@ -179,9 +179,9 @@ def canonical_json(given: Mapping[str, Any]) -> str:
 def attributes_from_json(
     text: str, operator: Operator, *, as_written: bool = False
 ) -> dict[str, Any]:
-    """Return the inverse of `canonical_json`; ValueError for anything else, in one sentence.
+    """Read what `canonical_json` writes. Raises ValueError, with one sentence, for anything else.
 
-    `as_written` are attributes that people write: a value may stand there as its specification writes it too.
+    With `as_written`, an integer may stand for a value, as some specifications write it.
     """
     given: Any = strict_json(text, "an attribute")
     if not isinstance(given, dict):

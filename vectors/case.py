@@ -1,4 +1,4 @@
-"""A case as users meet it: a question, and its answers; and how far outputs are from an answer."""
+"""Cases as users meet them, a question and its answers; and the difference of outputs and answers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ REQUIRED: dict[str, str] = {
     "float16": "float16",
     "bfloat16": "bfloat16-gemm",
 }
-"""The class that decides the verdict, per dtype of the vectors, where no other is demanded."""
+"""The class of arithmetic that decides the verdict, by dtype of the vectors, unless users name another."""
 
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """What is expected under one accepted reading: of a case, or of stacked cases.
+    """The answer to a case, or to stacked cases, under one accepted reading.
 
-    `outputs` are the exact real results, rounded once, named and shaped as the operator's specification
-    has them; stacked cases have a first axis more. `tolerances` say, by class of arithmetic, how far
-    each element may be off: float32 arrays of the outputs' shapes.
+    `outputs` are the exact real results, rounded once, with the names and shapes of the operator's
+    specification; stacked cases have one more axis, the first. `tolerances` say, by class of arithmetic,
+    how far each element may be off: float32 arrays of the outputs' shapes.
     """
 
     outputs: Arrays
@@ -38,7 +38,7 @@ class Answer:
         return f"<Answer {shapes(self.outputs)}>"
 
     def rows(self, which: Any) -> Answer:
-        """Index all arrays; the answer has dicts of its own, and arrays to be read only."""
+        """Index all arrays; the new answer has its own dicts, and read-only arrays."""
         limits = {name: rows_of(arrays, which) for name, arrays in self.tolerances.items()}
         answer = Answer(rows_of(self.outputs, which), limits)
         for arrays in (answer.outputs, *limits.values()):
@@ -48,7 +48,7 @@ class Answer:
 
 
 def rows_of(arrays: Mapping[str, Array], which: Any) -> Arrays:
-    """Index each array: by a row, by several, or by None, which makes one row of it."""
+    """Index each array: by a row, by several rows, or by None, which adds a first axis of length 1."""
     return {name: array[which] for name, array in arrays.items()}
 
 
@@ -56,8 +56,8 @@ def rows_of(arrays: Mapping[str, Array], which: Any) -> Arrays:
 class Case:
     """A question, its tier, and its answers: one per accepted reading.
 
-    `stored` has, by the names of the readings that are followed, an answer each; the one that follows none of
-    `cases.operators.readings` stands under no name. A case is judged by these.
+    `stored` has an answer for each tuple of names of readings that are followed; for STORED, which is empty,
+    the answer that follows no reading of `cases.operators.readings`. A case is judged by these answers.
     """
 
     question: Question
@@ -69,7 +69,7 @@ class Case:
 
     @property
     def answers(self) -> dict[ReadingNames, Answer]:
-        """The answers, by the readings that are followed; changing them changes no verdict."""
+        """A copy of the answers, by the readings that are followed; changing it changes no verdict."""
         return {names: answer.rows(...) for names, answer in self.stored.items()}
 
     @property
@@ -94,12 +94,12 @@ class Case:
 
     @property
     def given(self) -> Mapping[str, Any]:
-        """The attributes written out."""
+        """The attributes that the case sets."""
         return self.question.given
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Every attribute, defaults filled in."""
+        """All attributes, with defaults filled in."""
         return self.question.attributes
 
     @property
@@ -109,15 +109,15 @@ class Case:
 
     @property
     def semantics(self) -> Semantics:
-        """What the case asks of a GRU."""
+        """The GRU that the case asks for."""
         return self.question.semantics
 
 
 def difference(observed: Array, expected: Array) -> Array:
     """|observed - expected| of each element, in float64.
 
-    There is none between NaN and NaN, nor between the same infinities; any other is infinite.
-    Both are float64 arrays, or broadcast.
+    It is 0 between NaN and NaN and between equal infinities; else NaN and infinity differ infinitely.
+    Both arguments are float64 arrays of one shape, or of shapes that broadcast.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.asarray(np.abs(np.subtract(observed, expected)))

@@ -24,7 +24,7 @@ _LAYOUTS = ("raw", "npz", "onnx", "openvino", "webnn")
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
 @click.option("--questions", is_flag=True, help="Leave the answers out.")
-@click.option("--answers", is_flag=True, help="The answers alone.")
+@click.option("--answers", is_flag=True, help="Leave the questions out.")
 def export_command(
     vectors: Path | None,
     layout: Layout,

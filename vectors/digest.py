@@ -9,9 +9,9 @@ followed by the data: rows in the order of the file, C order, little-endian; a t
 bytes and LF. bfloat16 counts as dtype `bfloat16` with its 16 bits. `tolerance_sha256` is the same over
 every dataset below any `tolerance/`.
 
-Those of a file are SHA-256 over the list of its blocks in ascending order of their paths, as sha256sum would
-print it: `<digest of the block> SP SP <dtype>/<block> LF`. So a block can be verified without the others.
-The root's other attributes and the spec's text are in neither.
+The digests of a file are SHA-256 over the list of its blocks in ascending order of their paths, as sha256sum
+would print it: `<digest of the block> SP SP <dtype>/<block> LF`. So a block can be verified without the
+others. Neither digest covers the root's other attributes or the spec's text.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def file_digest(root: Folder, name: str) -> tuple[str, Mapping[str, str]]:
 
 
 def digest_of_list(digests: Mapping[str, str]) -> str:
-    """Compute the digest of a file from those of its blocks by path, ascending."""
+    """Compute the digest of a file from the digests of its blocks, by ascending path."""
     listed = "".join(f"{digest}  {path}\n" for path, digest in digests.items())
     return hashlib.sha256(listed.encode()).hexdigest()
 
@@ -83,8 +83,8 @@ def _below(folder: Folder, above: str = "") -> Iterator[tuple[str, Folder]]:
 
 
 GENERATOR = 1
-"""The generator that makes files. Raise it when what `gen` writes into a file changes: files made by an older
-one are then made again."""
+"""The number of the generator. Raise it when `gen` writes other content into a file: files of an older
+generator are then made again."""
 
 
 def published_digests(listed: str = "digests.txt") -> dict[str, str]:

@@ -1,8 +1,8 @@
 """Vector files and outputs files as trees of groups and datasets.
 
-A file may be anything. It is read whole, by a process of its own (`cases.apart`), which takes from it what
-the format has: numbers and texts of fixed length, in groups with attributes, reached by hard links alone. The
-core vectors, which come with the package, are read by this process.
+A file may hold anything. Another process (`cases.apart`) reads the whole file, and takes only what the format
+has: numbers and texts of fixed length, in groups with attributes, reached by hard links. This process itself
+reads the core vectors, which come with the package.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTPUTS = "grucible outputs"
 CORE = Path(__file__).parent
 """The directory of the core vectors."""
 MOST_BYTES, MOST_TIMES = 512 << 20, 16
-"""Maximum bytes that a file may hold, and times its own size in addition; zeros are compressed 1000-fold."""
+"""Maximum content of a file: bytes, plus a multiple of the file's size; zeros are compressed 1000-fold."""
 MOST_NAMES = 4096
 """Maximum members of a group; the largest of ours has some 300 blocks."""
 MOST_ROWS = 1 << 15
@@ -34,7 +34,7 @@ MOST_ROWS = 1 << 15
 MOST_TEXT_WIDTH = 64 << 10
 """Maximum bytes of a text, such as an id."""
 MOST_DEPTH = 8
-"""Maximum groups within each other; the format has 6."""
+"""Maximum depth of groups inside groups; the format has 6."""
 _BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
 
@@ -42,7 +42,7 @@ Value = str | int | float | None
 
 
 class Stored:
-    """A dataset: its `shape`, and its `dtype` by name, or `text`. `where` names it in errors."""
+    """A dataset: its `shape`, and its `dtype`, a name or `text`. `where` names the dataset in errors."""
 
     def __init__(self, array: Array, where: str) -> None:
         self.array, self.where = array, where
@@ -90,7 +90,7 @@ class Folder:
         return Folder(found, f"{self.where}/{name}")
 
     def groups(self) -> dict[str, Folder]:
-        """All members, by name; VectorFileError for anything that is not a group."""
+        """Return all members, by name; VectorFileError for a member that is no group."""
         return {name: self.group(name) for name in self.names}
 
     def dataset(self, name: str) -> Stored:
@@ -104,13 +104,13 @@ class Folder:
         if name not in self._members:
             raise VectorFileError(f"{self.where}/{name}: is missing")
         found = self._members[name]
-        if isinstance(found, str):  # why it was not read
+        if isinstance(found, str):  # the reason why it was not read
             raise VectorFileError(f"{self.where}/{name}: {found}")
         return found
 
 
 def is_later(path: Path) -> bool:
-    """Say whether a file of a later format version stands at a place."""
+    """Say whether the file at `path` has a later format version."""
     try:
         version = Folder(_parse(path, "", whole=False), "").attribute("format_version")
     except VectorFileError:
@@ -133,7 +133,7 @@ def _parse(path: Path, kind: str, *, whole: bool) -> Tree:
 
 
 def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
-    """Read a file of `kind` (VECTORS or OUTPUTS), or its attributes; VectorFileError if it is none."""
+    """Read a file of `kind` (VECTORS or OUTPUTS), or its attributes; VectorFileError for another kind."""
     root = Folder(_parse(path, kind, whole=whole), f"{path}: ")
     version = root.attribute("format_version")
     if (found := root.attribute("format")) != kind:
@@ -150,7 +150,7 @@ def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
 def read_file(path: str, whole: bool) -> Tree:
     """Parse a file: groups as `attributes` and `members`, datasets as arrays.
 
-    A text says why a member was not read. Unless `whole`, there are the attributes of the root alone.
+    A text in place of a member says why it was not read. Unless `whole`, only the root's attributes are read.
     """
     try:
         file = h5py.File(path, "r")
@@ -169,13 +169,13 @@ def tree_of(file: h5py.File) -> Tree:
 
 
 class _Reading:
-    """Reads what a file holds, `left` bytes at most."""
+    """The reader of a file's content, of at most `left` bytes."""
 
     def __init__(self, left: int) -> None:
         self._left = left
 
     def group(self, group: h5py.Group, depth: int) -> Tree:
-        """Return a group within `depth` others, or why it is not read."""
+        """Return a group that is inside `depth` others, or the reason why it is not read."""
         links: list[tuple[bytes, int]] = []
         group.id.links.iterate(lambda name, link: links.append((name, link.type)), info=True)
         if len(links) > MOST_NAMES or depth > MOST_DEPTH:
@@ -202,7 +202,7 @@ class _Reading:
             return f"is damaged ({str(error)[:200]})"
 
     def _dataset(self, data: h5py.Dataset) -> Array | str:
-        """Return the array of a dataset, in the machine's byte order, or why it is not read."""
+        """Return the array of a dataset, in the machine's byte order, or the reason why it is not read."""
         shape, dtype = data.shape, data.dtype
         if not shape or data.is_virtual or data.external:
             return "is damaged (it does not hold an array in this file)"
@@ -229,7 +229,7 @@ class _Reading:
 def _is_whole(data: h5py.Dataset) -> bool:
     """Say whether all of a dataset was written, or has a fill value for the rest.
 
-    Where it has none, the HDF5 library leaves in an array what was in memory.
+    Without a fill value, the HDF5 library leaves old memory in the unwritten part of an array.
     """
     creation = data.id.get_create_plist()
     never = creation.get_fill_time() == h5py.h5d.FILL_TIME_NEVER
@@ -242,7 +242,7 @@ def _is_whole(data: h5py.Dataset) -> bool:
 
 
 def _attributes(node: h5py.Group | h5py.Dataset) -> dict[str, Value]:
-    """Return the scalar attributes of something, texts and numbers."""
+    """Return the scalar attributes of a group or dataset that are texts or numbers."""
     found: dict[str, Value] = {}
     for name, stored in node.attrs.items():
         value = stored.item() if isinstance(stored, np.generic) else stored

@@ -20,9 +20,9 @@ from .stored_block import open_block, read_ids
 
 @dataclass(frozen=True, eq=False)
 class VectorFile:
-    """A vector file: `relative` is its path below the vectors asked for.
+    """A vector file; `relative` is its path below the directory that was opened.
 
-    Its blocks are read when they are first asked for.
+    A block is read when it is first asked for.
     """
 
     path: Path
@@ -35,22 +35,22 @@ class VectorFile:
 
     @property
     def prefix(self) -> str:
-        """What every id in the file begins with."""
+        """The beginning of every id in the file."""
         return f"{self.operator.name}/{self.theme}/"
 
     @property
     def content_sha256(self) -> str:
-        """The digest of its questions and answers, as it says."""
+        """The digest of questions and answers, as the file states it."""
         return str(self.root.attribute("content_sha256"))
 
     @property
     def tolerance_sha256(self) -> str:
-        """The digest of its tolerances, as it says."""
+        """The digest of tolerances, as the file states it."""
         return str(self.root.attribute("tolerance_sha256"))
 
     @cached_property
     def root(self) -> Folder:
-        """All that is in the file."""
+        """The whole content of the file."""
         return open_file(self.path, VECTORS)
 
     @cached_property
@@ -62,10 +62,10 @@ class VectorFile:
         return found
 
     def ids(self, select: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Return the ids of every block that holds one which `select` matches, by path, ascending.
+        """Return, by ascending path, all ids of each block in which `select` matches an id.
 
         Only blocks of dtypes that `select` can match are looked at. Raises VectorFileError for an id that
-        stands in two of them.
+        stands in two of these blocks.
         """
         owner: dict[str, str] = {}
         found = {}
@@ -84,7 +84,7 @@ class VectorFile:
         return found
 
     def blocks(self, select: Sequence[str] = ()) -> Iterator[Block]:
-        """Return the blocks that hold a case which `select` matches, each checked whole."""
+        """Return the blocks in which `select` matches a case; all rows of a block are checked."""
         return map(self.block, self.ids(select))
 
     def block(self, path: str) -> Block:
@@ -96,7 +96,7 @@ class VectorFile:
     def verify_content(self, paths: Collection[str] | None = None) -> None:
         """Raise VectorFileError unless the blocks at `paths`, or all, are what their digests say.
 
-        The other blocks' digests are believed, and count in the file's.
+        The file's digest is computed from all blocks' digests; those of other blocks are believed.
         """
         wanted = set(self.groups if paths is None else paths) - self._verified
         if not wanted:
@@ -113,7 +113,7 @@ class VectorFile:
 
 
 def open_vectors(path: Path, relative: str = "") -> VectorFile:
-    """Open the vector file at `path`; VectorFileError if it is none."""
+    """Open the vector file at `path`; VectorFileError if it is no vector file."""
     attributes = open_file(path, VECTORS, whole=False)
     operator, theme, seed = (attributes.attribute(name) for name in ("operator", "theme", "seed"))
     if operator not in OPERATORS:

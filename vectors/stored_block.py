@@ -1,4 +1,4 @@
-"""A block of a vector file: every row must be a question of the operator, with answers to it."""
+"""Reading blocks of vector files: every row must be a question of the operator, with its answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .hdf5 import Folder
 
 _FLOAT32 = np.dtype(np.float32)
 _INFINITY = 0x7F800000
-"""The bits of infinity as float32. As integers, those of NaN and of every negative number are larger."""
+"""The bits of float32's infinity. The bits of NaN and of negative numbers, as integers, are larger."""
 
 
 def open_block(group: Folder, path: str, operator: Operator, theme: str) -> Block:
@@ -66,7 +66,7 @@ def read_ids(group: Folder, dtype: str, operator: Operator, theme: str) -> list[
 
 
 def _read_tier(group: Folder, path: str) -> str:
-    """Read the tier; it must be that of the block's name, which the digests cover."""
+    """Read the tier; it must agree with the block's name, which the digests cover."""
     tier = group.attribute("tier")
     named = next((t for t in TIERS if f"-{t}" in path), "required")
     if tier != named:
@@ -81,7 +81,7 @@ def _read_tier(group: Folder, path: str) -> str:
 
 
 def _read_given(group: Folder, ids: Sequence[str], operator: Operator) -> list[dict[str, Any]]:
-    """Read the attributes that each case writes out; equal ones are one object."""
+    """Read the attributes that each case sets; equal attributes become one object."""
     texts = group.dataset("attributes").texts()
     if len(texts) != len(ids):
         raise VectorFileError(
@@ -98,7 +98,7 @@ def _read_given(group: Folder, ids: Sequence[str], operator: Operator) -> list[d
 
 
 def _read_inputs(folder: Folder, operator: Operator, count: int) -> Arrays:
-    """Read the tensors of a folder, the operator's in its order; each needs `count` rows."""
+    """Read the inputs in a folder, in the operator's order; each needs `count` rows."""
     order = [tensor.name for tensor in operator.inputs]
     found = {}
     for name in sorted(folder.names, key=lambda one: order.index(one) if one in order else -1):
@@ -126,7 +126,7 @@ def _check_alike(
 
 
 def _reading(operator: Operator, name: str, group: Folder) -> ReadingNames:
-    """Split a group's name into readings; VectorFileError unless each is one of this owner's."""
+    """Split a group's name into readings; VectorFileError unless all are readings of the owner."""
     names = tuple(name.split(TOGETHER))
     known = [one for one, what in READINGS.items() if operator.owner in what.owners]
     if names != tuple(one for one in known if one in names):
@@ -159,7 +159,7 @@ def _read_answer(
 
 
 def _read_tensors(folder: Folder, wanted: Mapping[str, TensorType], count: int) -> Arrays:
-    """Read the tensors of a folder: those that are wanted, and no others, each with `count` rows."""
+    """Read the tensors in a folder: exactly those that are wanted, each with `count` rows."""
     if set(folder.names) != wanted.keys():
         raise VectorFileError(f"{folder.where}: has other tensors than {', '.join(wanted)}")
     found: dict[str, Array] = {}

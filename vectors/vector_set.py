@@ -1,4 +1,4 @@
-"""A set of vectors: the files at a path, opened once, each case in one of them alone."""
+"""A set of vectors: the files at a path, opened once; each case is in exactly one of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .reader import VectorFile, open_vectors
 
 
 class Rows(NamedTuple):
-    """Some cases of a block: `rows` (n,) are their places in `stored`, `block` holds them."""
+    """Some cases of the block `stored`: `rows` (n,) are their places, `block` has copies of them."""
 
     file: VectorFile
     stored: Block
@@ -32,10 +32,10 @@ class Rows(NamedTuple):
 
 
 class VectorSet:
-    """The open vector files at `path` (None: the core), of which `select` matches some cases.
+    """The open vector files at `path` (None: the core vectors), and the cases that `select` matches.
 
-    `files` are those whose operator and theme `select` can match, the plain ones first. `len` counts the
-    selected cases.
+    `files` are those whose operator and theme `select` can match, those of plain themes first. `len` counts
+    the selected cases.
     """
 
     def __init__(self, path: Path | None, select: Sequence[str] = ()) -> None:
@@ -49,9 +49,9 @@ class VectorSet:
 
     @cached_property
     def wanted(self) -> list[tuple[VectorFile, dict[str, list[str]]]]:
-        """The files that hold a selected case, each with the ids of its blocks that hold one, by path.
+        """The files that hold a selected case, each with the ids of such blocks, by path.
 
-        All ids of such a block are there, in order: the selected ones are `ids`.
+        All ids of a block that holds a selected case are listed, in order; `ids` lists only selected ids.
         """
         found = ((file, file.ids(self.select)) for file in self.files)
         return [(file, blocks) for file, blocks in found if blocks]
@@ -88,7 +88,7 @@ class VectorSet:
                 yield file, file.block(path)
 
     def slices(self, *, inputs: bool = True) -> Iterator[Rows]:
-        """Return the selected cases in slices of blocks, verified; without `inputs`, they have none."""
+        """Return the selected cases in slices of blocks, verified; without `inputs`, cases lack inputs."""
         for file, stored in self.blocks():
             for rows, block in stored.selected(self.select, inputs=inputs):
                 yield Rows(file, stored, rows, block)
@@ -104,9 +104,9 @@ class VectorSet:
 def open_set(path: Path | None = None, select: Sequence[str] = ()) -> VectorSet:
     """Open the vector files at `path`, a file or a directory; None: the core vectors.
 
-    `select` has globs of case ids; none selects all. Of each file the attributes are read; ids and blocks
-    when they are asked for. Raises VectorFileError where there is no file, where one is no vector file, and
-    where two hold the same case.
+    `select` has globs of case ids; an empty one selects all. At first only the files' attributes are read;
+    ids and blocks are read when they are asked for. Raises VectorFileError if there is no file, if one is no
+    vector file, or if two hold the same case.
     """
     return VectorSet(path, select)
 
@@ -116,9 +116,9 @@ def load_vectors(
 ) -> Iterator[Case]:
     """Yield the cases of a vector file or a directory of them; without a path, of the core vectors.
 
-    `select` has globs of case ids, or is one. Raises VectorFileError for anything that is not a vector file
-    of this format version, or not what its digests say, and where two files hold the same case, and
-    GrucibleError where nothing is selected.
+    `select` is a glob of case ids, or several. Raises VectorFileError for a file that is no vector file of
+    this format version or does not match its digests, and for two files that hold the same case. Raises
+    GrucibleError if nothing is selected.
     """
     chosen, nothing = texts("select", select), True
     for part in open_set(None if path is None else Path(path), chosen).slices():
@@ -129,7 +129,7 @@ def load_vectors(
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
-    """Return the vector files at `root` with their relative paths, those of plain questions first."""
+    """Return the vector files at `root` with their relative paths, those of plain themes first."""
     made = f"make vectors with: {format_command('gen', (), ['-o', root])}"
     try:
         if root.is_file():

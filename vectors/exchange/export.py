@@ -1,6 +1,6 @@
-"""Exports of vectors, written and read: a folder with a manifest, the cases' files, and all their digests.
+"""Writing and reading exports of vectors: folders with a manifest, the cases' files, and their digests.
 
-An export is read by a process of its own (`cases.apart`), which bounds memory and time.
+Another process (`cases.apart`) reads an export, with limits on memory and time.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from .manifest import (
 )
 
 SUMS = "SHA256SUMS"
-"""The digests of all files of an export, which `sha256sum -c` verifies; its own is the root digest."""
+"""The file with the digests of all other files, for `sha256sum -c`; its own digest is the root digest."""
 
 
 class Exported(NamedTuple):
     """The number of cases of an export, and the SHA-256 of its SUMS.
 
-    `left_out` counts the cases that the format cannot say, by operator and reason.
+    `left_out` counts the cases that the format cannot express, by operator and reason.
     """
 
     cases: int
@@ -74,8 +74,8 @@ def export_vectors(
 ) -> Exported:
     """Export the selected cases into the folder `out`, which appears whole.
 
-    Raises ExportError where `out` holds something already, GrucibleError where no case is selected or can be
-    written. Then `out` is as it was.
+    Raises ExportError if `out` holds something already, GrucibleError if no case is selected or none can be
+    written. Then `out` stays as it was.
     """
     check_place(out)
     with writing_to(out):
@@ -133,7 +133,7 @@ def _sha256(path: Path) -> str:
 
 
 def check_place(out: Path) -> None:
-    """Raise GrucibleError where no export can be made in the folder `out`: before the work, not after it."""
+    """Raise GrucibleError if no export can be made in the folder `out`; call this before the work."""
     with writing_to(out):
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ExportError(f"{out}: is there already; name a folder that is new, or empty")
@@ -152,7 +152,7 @@ def _writer(layout: Layout) -> CaseLayout:
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:
-    """Return the arrays of a case by the paths that vectors/FORMAT.md gives datasets in a block."""
+    """Return the arrays of a case by their paths in a block, which vectors/FORMAT.md lists."""
     inputs = {} if contents == "answers" else case.inputs
     return arrays_by_path(inputs, {} if contents == "questions" else case.stored)
 
@@ -180,11 +180,11 @@ class Export(NamedTuple):
     root_sha256: str
 
     def cases(self) -> Iterator[tuple[Question, Arrays, str]]:
-        """Yield each question, the outputs expected of it, and its tier; ExportError where one is none."""
+        """Yield each question, its expected outputs, and its tier; ExportError for an invalid question."""
         for entry in self.manifest.cases:
             try:
                 question, expected = self._read(entry)
-            except Exception as error:  # of zipfile, numpy, protobuf and onnx, of many types
+            except Exception as error:  # zipfile, numpy, protobuf and onnx raise many types
                 why = str(error).partition("\n")[0][:200] or type(error).__name__
                 raise ExportError(f"{self.folder}: {entry.id!r} cannot be read: {why}") from None
             yield question, expected, entry.tier
@@ -207,7 +207,7 @@ class Export(NamedTuple):
 
 
 def _read_array(path: Path, name: str, place: Place) -> Array:
-    """Read an array of an export; ValueError where it is not as the manifest says."""
+    """Read an array of an export; ValueError if it is not as the manifest says."""
     if path.suffix == ".npz":
         array = read_npz(path, name)[name]
     elif path.suffix == ".pb":
@@ -227,7 +227,7 @@ def _read_array(path: Path, name: str, place: Place) -> Array:
 def open_export(folder: Path) -> Export:
     """Open the export in `folder`.
 
-    Raises ExportError where it was changed, was not finished, is none of ours, or holds answers alone.
+    Raises ExportError if it was changed, was not finished, is not grucible's, or holds only answers.
     """
     if not (folder / MANIFEST).exists():
         raise ExportError(
@@ -247,7 +247,7 @@ def open_export(folder: Path) -> Export:
 
 
 def _check_sum(folder: Path, name: str, listed: Mapping[str, str]) -> None:
-    """Raise ExportError for a file that is not inside, or not as the list of digests says."""
+    """Raise ExportError for a file outside the folder, or one that does not match its listed digest."""
     path = folder / name
     inside = path.resolve().is_relative_to(folder.resolve())
     if name not in listed or not inside or not path.is_file():

@@ -1,6 +1,6 @@
 """The manifest of an export: which cases it has, and where their numbers are; and the files of numbers.
 
-The models check a manifest that is read, and give the JSON Schema that stands beside this module.
+The models check each manifest that is read. From them comes the JSON Schema beside this module.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ..hdf5 import MOST_TEXT_WIDTH
 MANIFEST = "manifest.json"
 SCHEMA = Path(__file__).with_name("manifest.schema.json")
 CASES = "cases"
-"""The folder, in an export, of the cases' files."""
+"""The folder of the cases' files in an export."""
 ALIGNED = 64
-"""Each tensor of a raw file begins at a multiple of this, so that it can be mapped."""
+"""The bytes of which each tensor's offset in a raw file is a multiple, so that it can be mapped."""
 MOST_RANK = 8
 """Maximum axes of a tensor; GRU operators' have at most 4."""
 _MOST_SLUG = 80
@@ -40,11 +40,11 @@ Layout = Literal["raw", "npz", "onnx", "openvino", "webnn"]
 
 
 class ExportError(GrucibleError):
-    """An export cannot be used, or not be written; names the file and the place in it."""
+    """An export that cannot be read or written; the message names the file and the place in it."""
 
 
 class NotSayable(Exception):
-    """The format cannot say a case; the message is the reason, without numbers of that case."""
+    """A case that a format cannot express; the message is the reason, without numbers of that case."""
 
 
 _Length = Annotated[int, Field(ge=1, lt=2**40)]
@@ -108,7 +108,7 @@ class Manifest(_Strict):
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of the export in `folder`; ExportError where there is none that can be used."""
+    """Read the manifest of the export in `folder`; ExportError if there is no usable one."""
     path = folder / MANIFEST
     try:
         return Manifest.model_validate(strict_json(path.read_bytes()))
@@ -124,17 +124,17 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Write a manifest as JSON, a case a line."""
+    """Write a manifest as JSON, with one line for each case."""
     head = manifest.model_copy(update={"cases": []}).model_dump_json(indent=1)
     cases = ",\n".join(f"  {entry.model_dump_json()}" for entry in manifest.cases)
     return head.replace('"cases": []', f'"cases": [\n{cases}\n ]') + "\n"
 
 
 CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
-"""`write(folder, name, case, arrays)` writes a case below `folder`, in files called after `name`.
+"""A function `write(folder, name, case, arrays)`: it writes a case to files below `folder` called `name`.
 
-It returns the place of each array, by the paths of vectors/FORMAT.md, and raises NotSayable before it writes.
-"""
+It returns the place of each array, by the paths of vectors/FORMAT.md. If it raises NotSayable, then before it
+writes."""
 
 
 def write_raw_case(
@@ -158,7 +158,7 @@ def write_npz(folder: Path, file: str, arrays: Mapping[str, Array]) -> dict[str,
 
 
 def stored_arrays(arrays: Mapping[str, Array]) -> Arrays:
-    """Return arrays as an .npz file has them: bfloat16 as its 16 bits, uint16."""
+    """Return arrays as an .npz file holds them: bfloat16 becomes uint16 of the same bits."""
     return {
         name: array.view(np.uint16) if array.dtype == _BFLOAT16 else array
         for name, array in arrays.items()
@@ -166,9 +166,9 @@ def stored_arrays(arrays: Mapping[str, Array]) -> Arrays:
 
 
 def read_npz(place: str | Path, *names: str) -> Arrays:
-    """Read arrays of an .npz file, or all, in the machine's byte order; uint16 as bfloat16.
+    """Read the arrays `names` of an .npz file, or all, in the machine's byte order; uint16 is bfloat16.
 
-    Raises ValueError for a file without names or with one twice, and what numpy and zipfile raise.
+    Raises ValueError for an array without a name and for a name twice, and any error of numpy and zipfile.
     """
     path = Path(place)
     if not path.is_file():

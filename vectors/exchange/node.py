@@ -1,6 +1,6 @@
-"""What a model of one node for a question has in it, and what it is fed.
+"""The content of a model with one node for a question, and the arrays that it is fed.
 
-`onnx_model` and `openvino_model` make models of it; nothing here needs their packages.
+`onnx_model` and `openvino_model` make the models; nothing here needs their packages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...cases.dtypes import Arrays
     from ...cases.question import Question
 
-IR_VERSION = 10  # of opset 21's time: what the runtimes of today read
+IR_VERSION = 10  # from opset 21's time; today's runtimes read it
 LENGTHS = frozenset(t.name for t in GRU.inputs if t.role == "lengths")
 WEIGHTS = frozenset(t.name for t in GRU.inputs if t.role in ("w", "r", "b"))
 TYPE_NAMES = {
@@ -28,9 +28,9 @@ TYPE_NAMES = {
     "float64": "DOUBLE",
     "bfloat16": "BFLOAT16",
     "int32": "INT32",
-    "int64": "INT64",  # of a question that must be refused
+    "int64": "INT64",  # of an invalid question
 }
-"""What ONNX calls a dtype, as a member of TensorProto."""
+"""ONNX's names of dtypes, which are members of TensorProto."""
 Shape = tuple[Any, ...]
 """The dimensions of a tensor in a model: integers, or symbols where not fixed."""
 
@@ -41,7 +41,7 @@ class Posing:
 
     `constants` names the inputs that are initializers, by default W, R and B. With `both_outputs`, the model
     names both Y and Y_h, even if only one is asked for. With `dynamic`, batch and time are symbols. `opset`
-    is the model's; None is the first that has all of GRU for the dtype.
+    is the model's opset; None means the first that has all of GRU for the dtype.
     """
 
     constants: frozenset[str] = WEIGHTS
@@ -51,10 +51,10 @@ class Posing:
 
 
 class NodeType(NamedTuple):
-    """What a model is made for: everything in a case except its numbers.
+    """All that a model depends on: everything in a case except its numbers.
 
-    `attributes` is the JSON of the attributes that the case sets, `ports` the name, dtype and shape of each
-    input that is there, `outputs` the name and shape of each that is asked for.
+    `attributes` is the JSON of the attributes that the case sets; `ports` has the name, dtype and shape of
+    each given input, `outputs` the name and shape of each output that is asked for.
     """
 
     operator: str
@@ -148,7 +148,7 @@ def one_node(question: Question, posing: Posing) -> OneNode:
 def ports_of(asked: NodeType) -> tuple[list[str], list[str]]:
     """Return the names of an ONNX node's inputs and outputs in their places.
 
-    One that is left out is ""; those at the end are dropped.
+    A tensor that is left out is "", or is dropped at the end.
     """
     given, gives = (
         [tensor.name if tensor.name in present else "" for tensor in tensors]

@@ -7,8 +7,8 @@ The layout has a folder for each case, as the backend tests of ONNX have it:
                                     /config.txt     the same, for onnx_test_runner of ONNX Runtime
                                     /test_data_set_0/input_0.pb … output_0.pb …
 
-There the model has its weights as inputs. A test has one right answer, so what more than one reading admits,
-and what is not portable, cannot be written.
+In this layout, weights are inputs of the model. A test has one right answer, so ambiguous and nonportable
+cases cannot be written.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 
 _ATTRIBUTE_TYPES = {"float": AttributeProto.FLOAT, "floats": AttributeProto.FLOATS}
-"""The type of an attribute, where its value alone does not say it."""
+"""The types of attributes whose values alone do not show the type."""
 
 
 def model(
     asked: NodeType, opset: int, constants: Mapping[str, npt.NDArray[Any]] | None = None
 ) -> ModelProto:
-    """Make the model of one GRU node; what is in `constants` is an initializer, the rest are inputs.
+    """Make the model of one GRU node; inputs in `constants` become initializers.
 
-    Attributes are written with the types that the operator gives them, and only where the case does.
+    Only attributes that the case sets are written, with the types that the operator gives them.
     """
     constants = constants or {}
     node = helper.make_node("GRU", *ports_of(asked))
@@ -83,7 +83,7 @@ def _tensor(name: str, array: npt.NDArray[Any]) -> TensorProto:
 
 
 def read_tensor(data: bytes) -> Array:
-    """Read a TensorProto, written out; ValueError where its numbers are in another file."""
+    """Read a serialized TensorProto; ValueError if its numbers are in another file."""
     proto = TensorProto.FromString(data)
     if proto.data_location == TensorProto.EXTERNAL:
         raise ValueError("keeps its data in another file")

@@ -2,9 +2,9 @@
 
 The node is built by OpenVINO's generic node factory: the operator by name and opset, its inputs by
 position, and exactly the attributes the case writes out. The factory sets attributes through the visitor
-that also reads IR files, so what is left out of a case is left out of the model; on 2026.4.1 it
-accepts, refuses and computes what the same model as IR does. The functions in `openvino.opset3` and
-`opset5` would fill in default activations and insist on B, and so hide that an IR without them does not run.
+that also reads IR files, so attributes that a case leaves out are left out of the model. OpenVINO 2026.4.1
+accepts, refuses and computes such a model as it does the same model in IR. The functions in `openvino.opset3`
+and `opset5` would fill in default activations and demand B, and so hide that an IR without them does not run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 def model(asked: NodeType, constants: Mapping[str, npt.NDArray[Any]]) -> Any:
     """Return the model of one node; its Parameters are the ports that are not in `constants`, in order.
 
-    An absent input is an absent port, which only a trailing input can be (here, B).
+    An absent input has no port; only the last input (here, B) can be absent.
     """
     nodes, parameters = [], []
     for name, dtype, shape in asked.ports:
@@ -62,8 +62,8 @@ def write_case(
         raise NotSayable("is no operator of OpenVINO")
     try:
         made = model(node_type(case.question), {})
-    except RuntimeError as error:  # OpenVINO's own, of the attributes of this case
-        why = str(error).strip().splitlines()[-1][:120]  # which names no node
+    except RuntimeError as error:  # OpenVINO refuses the case's attributes
+        why = str(error).strip().splitlines()[-1][:120]  # this line names no node
         raise NotSayable(f"OpenVINO makes no model of it: {why}") from None
     for port in made.inputs:
         port.get_tensor().set_names({port.get_node().get_friendly_name()})

@@ -17,18 +17,18 @@ from ..case import REQUIRED, Answer
 
 
 class Pair(NamedTuple):
-    """What |observed - expected| may be: `atol` + `rtol` · |expected|."""
+    """The largest admitted |observed - expected|: `atol` + `rtol` · |expected|."""
 
     rtol: float
     atol: float
 
 
 def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
-    """Return the pair that admits all that the tolerances of a class of arithmetic admit, and least besides.
+    """Return the smallest pair that admits all that the tolerances of a class of arithmetic admit.
 
-    "Least" is the mean over all elements of what the pair admits. Of the lines above the points (|expected|,
-    tolerance) that is the one which touches their upper hull below the mean of |expected|. ValueError where a
-    tolerance or an expected value is infinite: no pair admits it.
+    Smallest is the pair that admits the least in the mean over all elements. As a line above the points
+    (|expected|, tolerance), it is the edge of their upper hull at the mean of |expected|. Raises ValueError
+    for an infinite tolerance or expected value: no pair admits it.
     """
     limits = answer.tolerances[arithmetic]
     size = np.concatenate([np.abs(answer.outputs[n].astype(np.float64)).ravel() for n in limits])
@@ -41,7 +41,7 @@ def smallest_pair(answer: Answer, arithmetic: str) -> Pair:
 
 
 def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
-    """Return what one pair admits of the outputs of any block."""
+    """Return the function that computes what one pair admits for the outputs of a block."""
 
     def limits(block: Block, reading: ReadingNames) -> Arrays:
         outputs = block.answers[reading].outputs
@@ -51,9 +51,9 @@ def by_pair(pair: Pair) -> Callable[[Block, ReadingNames], Arrays]:
 
 
 def by_own_pairs(block: Block, reading: ReadingNames) -> Arrays:
-    """Return what the smallest pair of each case admits of its outputs, in the required class of arithmetic.
+    """Return what each case's smallest pair in the required class of arithmetic admits for its outputs.
 
-    Raises GrucibleError for a case that has none.
+    Raises GrucibleError for a case without such a pair.
     """
     found = []
     for row, case_id in enumerate(block.ids):
@@ -74,7 +74,7 @@ def _admitted(pair: Pair, expected: Array) -> Array:
 
 
 def _upper_hull(x: Array, y: Array) -> list[tuple[float, float]]:
-    """Return the corners of the least concave and non-decreasing function above points, from 0 on."""
+    """Return the corners of the least function above all points that is concave and non-decreasing."""
     order = np.lexsort((y, x))
     hull: list[tuple[float, float]] = [(0.0, 0.0)]
     for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
@@ -92,7 +92,7 @@ def _slope(left: tuple[float, float], right: tuple[float, float]) -> float:
 
 
 def _line(hull: list[tuple[float, float]], mean: float) -> tuple[float, float]:
-    """Slope and value at 0 of the hull's edge above `mean`, neither negative."""
+    """Return the slope and the value at 0 of the hull's edge at `mean`; neither is negative."""
     for left, right in pairwise(hull):
         if left[0] <= mean <= right[0] and right[0] > left[0]:
             slope = _slope(left, right)

@@ -1,8 +1,8 @@
 """The layout `webnn`: JSON as the web platform's tests of WebNN's gru have it.
 
-https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU is a test, with a name and a graph
-of inputs, operators and expectedOutputs, if WebNN has what it asks for: no clip, no lengths but full ones,
-three activations, the same in both directions.
+https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU becomes a test, with a name and a
+graph of inputs, operators and expectedOutputs, if it asks only for what WebNN has: no clip, full lengths,
+and relu, sigmoid and tanh, alike in both directions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
 def _lacking(case: Case) -> Iterator[str]:
     """Say what WebNN's gru lacks of what a case asks for."""
     if case.operator != GRU.name:
-        yield "is no ONNX GRU, from which WebNN's gru differs least"
+        yield "is no ONNX GRU, the operator that is nearest to WebNN's gru"
     used, steps = case.attributes["activations"], case.inputs["X"].shape[0]
     lacking = {
         f"a test has one right answer, and these cases are {case.tier}": case.tier != "required",
@@ -91,7 +91,7 @@ def _lacking(case: Case) -> Iterator[str]:
         f"WebNN's activations are {', '.join(ACTIVATIONS.values())}": set(used) - set(ACTIVATIONS),
         "WebNN has the same activations in both directions": used[:2] != used[-2:],
         "WebNN has no lengths": np.any(case.inputs.get("sequence_lens", steps) != steps),
-        "WebNN gives the last state always": "Y_h" not in case.question.outputs,
+        "WebNN always gives the last state": "Y_h" not in case.question.outputs,
     }
     yield from (why for why, lacks in lacking.items() if lacks)
 
