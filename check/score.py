@@ -1,4 +1,4 @@
-"""How strong vectors are: which misreadings they would catch, computed, not looked up."""
+"""The strength of vectors: which misreadings they would catch, computed, not looked up."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ..vectors.vector_set import VectorSet
 from .judging.criterion import check_classes
 
 ENOUGH = 3
-"""A misreading counts as caught where this many cases of a dtype catch it."""
+"""Minimum cases of a dtype that must catch a misreading for it to count as caught."""
 SHOWN_CASES = 3
 
 
 def note_values(known: dict[str, set[str]], attributes: Mapping[str, Any]) -> None:
-    """Add the values of attributes to those known of each."""
+    """Add the values of attributes to the known values of each."""
     for name, value in attributes.items():
         known.setdefault(name, set()).add(value_text(value))
 
 
 @dataclass
 class Caught:
-    """How often the cases of one operator and dtype catch one variant.
+    """The number of `cases` of one operator and dtype that catch one variant.
 
     `examples` are the ids of some of them; `values` has, for each attribute, the values that
-    catching cases have.
+    they have.
     """
 
     cases: int = 0
@@ -44,7 +44,7 @@ class Caught:
     values: dict[str, set[str]] = field(default_factory=dict)
 
     def see(self, block: Block, caught: Any) -> None:
-        """Count the cases of a block where `caught` (n,) says so."""
+        """Count the cases of a block for which `caught` (n,) is true."""
         self.cases += int(caught.sum())
         operator = OPERATORS[block.operator]
         for row in np.flatnonzero(caught):
@@ -57,9 +57,9 @@ class Caught:
 class Score:
     """What vectors catch: by operator and variant, a `Caught` per dtype.
 
-    `values` are those that any case of the operator has. `cases` counts them by operator and dtype,
-    `undeciding` those whose required tolerances say too little to decide (gen.tolerances.gate), `left_out`
-    those that are too large to be computed under variants (gen.variants.work): they count as catching none.
+    `values` has each operator's attributes with the values in any case. `cases` counts cases by operator and
+    dtype; `undeciding` counts those whose required tolerances say too little to decide (gen.tolerances.gate);
+    `left_out` those too large to compute under variants (gen.variants.work), which count as catching none.
     """
 
     caught: dict[str, dict[str, dict[str, Caught]]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Score:
     left_out: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def weak(self) -> list[tuple[str, str, str, int]]:
-        """List (operator, dtype, variant, cases) of what fewer than ENOUGH cases catch."""
+        """List (operator, dtype, variant, cases) where fewer than ENOUGH cases catch the variant."""
         return [
             (operator, dtype, name, found.cases)
             for operator, variants in self.caught.items()
@@ -79,7 +79,7 @@ class Score:
         ]
 
     def visible_where(self, operator: str, name: str) -> dict[str, list[str]]:
-        """Find the attributes of which the catching cases have at most half of the values, and those."""
+        """Find the attributes with at most half of their values in catching cases, and those values."""
         seen: dict[str, set[str]] = {}
         for found in self.caught[operator][name].values():
             for attribute, values in found.values.items():
@@ -97,11 +97,11 @@ def score(
     advance: Callable[[int], None] = lambda _: None,
     limits: Limits | None = None,
 ) -> Score:
-    """Compute the score of vectors; `advance(n)` as cases are looked at.
+    """Compute the score of vectors; call `advance(n)` when n more cases are done.
 
-    With `limits`, caught is what differs by more than these, in place of the derived tolerances.
-    With `misreading`, of that one alone. Raises GrucibleError for one that the catalogue lacks, and
-    where no case is selected.
+    A case catches a variant whose outputs differ by more than `limits`, or the derived tolerances. With
+    `misreading`, only that one is scored. Raises GrucibleError for a misreading that the catalogue lacks,
+    and where no case is selected.
     """
     if misreading and misreading not in CATALOGUE:
         raise GrucibleError(f"{misreading!r} is no misreading; `grucible score` lists them")

@@ -32,17 +32,17 @@ from .observed.source import Observed, Source, observe_block
 from .reports.text import mask
 
 SHRUNK = "shrunk"
-"""The theme of what was shrunk."""
+"""The theme of cases that were shrunk."""
 MAX_SECONDS = 300.0
-"""Maximum time of the search for something smaller, where no other is asked for."""
+"""Maximum seconds of the search, unless the caller gives another limit."""
 _CLEARLY = 4.0
-"""Minimum error of a smaller case, in tolerances, unless the first one was off by less."""
+"""Minimum error of a smaller case, in tolerances, unless the first case was off by less."""
 MOST_SINGLES = 8
-"""Maximum length of an axis of which each entry is left out by itself; of a longer one, parts are."""
+"""Maximum length of an axis whose entries are left out one by one; longer axes lose larger parts."""
 GRIDS = (1.0, 0.5, 0.25, 0.0625)
 """Steps of the grids that numbers are rounded to, the coarsest first."""
 WRITTEN = (1.0, 0.5, 2.0, 0.25)
-"""What is put for a number that is no multiple of 0.25, with its sign."""
+"""Absolute values that replace a number that is no multiple of 0.25; the sign stays."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Failure:
 
     @property
     def looks_like(self) -> str:
-        """What explains it, in words."""
+        """What explains the failure, in words."""
         operator = OPERATORS[self.result.operator]
         return "; and ".join(variant.about_for(operator) for variant in self.variants)
 
@@ -63,8 +63,8 @@ class Failure:
 class Shrunk:
     """The smallest case that was found: its `question` and `result`.
 
-    `first` is what the first case did, `left_out` describes what was left out of it, and `asked` counts
-    questions. `cut_short` says that time ran out.
+    `first` is the failure of the case that was given, `left_out` describes what was left out of that case,
+    and `asked` counts questions. `cut_short` says that time ran out.
     """
 
     question: Question
@@ -83,11 +83,11 @@ def shrink(
     seconds: float = MAX_SECONDS,
     advance: Callable[[Question], None] = lambda _: None,
 ) -> Shrunk:
-    """Leave out of a case all that it does not need to fail the same way; `block` has it alone.
+    """Leave out of the only case of `block` all that it does not need to fail the same way.
 
-    Every smaller question gets its exact answer, and is judged by that; `advance` sees those that are kept.
-    Ctrl-C gives the smallest case so far, if anything was left out. Raises GrucibleError where the case does
-    not fail, and where it or what is left of it does not when it is asked again.
+    Every smaller question gets its exact answer, and is judged by it; `advance` sees each one that is kept.
+    Ctrl-C gives the smallest case so far, if anything was left out. Raises GrucibleError if the case does not
+    fail, or if this case or the smallest one does not fail the same way when it is asked again.
     """
     trials = _Trials(source, criteria)
     first = trials.find_failure(block)
@@ -115,7 +115,7 @@ def shrink(
 
 
 def shrunk_id(case_id: str) -> str:
-    """Make the id of what is shrunk from a case: it names that case."""
+    """Make the id of a shrunk case, which names the first case."""
     operator, theme, dtype, what = case_id.split("/", 3)
     return case_id if theme == SHRUNK else f"{operator}/{SHRUNK}/{dtype}/{theme}.{what}"
 
@@ -123,7 +123,7 @@ def shrunk_id(case_id: str) -> str:
 def _find_smaller(
     question: Question, trials: _Trials, first: Failure, passed_over: set[int], until: float
 ) -> tuple[str, Question, CaseResult] | None:
-    """Find the first reduction that fails the same way; None where none does, or time is over."""
+    """Find the first reduction that fails the same way; None if there is none, or time is over."""
     for about, smaller in reductions(question):
         if time.monotonic() >= until:
             return None
@@ -132,7 +132,7 @@ def _find_smaller(
         if key in passed_over:
             continue
         passed_over.add(key)
-        with contextlib.suppress(GrucibleError):  # it has no answer that could be rounded
+        with contextlib.suppress(GrucibleError):  # the answer cannot be rounded
             block = answered_block(smaller)
             result, observed = trials.ask(block)
             if trials.are_alike(block, result, observed, first):
@@ -141,7 +141,7 @@ def _find_smaller(
 
 
 class _Trials:
-    """Questions to a source, and its outputs against the exact answers, by the criteria of each dtype."""
+    """Questions to a source, whose outputs are judged by the exact answers and each dtype's criterion."""
 
     def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
         self._source, self._criteria = source, criteria
@@ -154,7 +154,7 @@ class _Trials:
         return judge_one(block, observed, self._criteria[block.dtype]), observed
 
     def find_failure(self, block: Block) -> Failure | None:
-        """Find what is wrong with a case, and what explains it; None where nothing that decides is."""
+        """Find what is wrong with a case, and what explains it; None if the case does not fail or decide."""
         result, observed = self.ask(block)
         if not _is_wrong(result):
             return None
@@ -168,9 +168,9 @@ class _Trials:
         return Failure(result, tuple(map(variant_called, finding.names)))
 
     def ask_again(self, block: Block, first: Failure) -> None:
-        """Raise GrucibleError where a case that is asked again does not fail as the first one does.
+        """Raise GrucibleError where a case that is asked again does not fail as the first case does.
 
-        Of an error any other will do: the message of a death depends on who is asked next.
+        After an error, any other error will do: the message of a death may change.
         """
         result, observed = self.ask(block)
         either = result.verdict == first.result.verdict == "error"
@@ -185,10 +185,10 @@ class _Trials:
     def are_alike(
         self, block: Block, result: CaseResult, observed: Observed, first: Failure
     ) -> bool:
-        """Whether a case fails as the first one does.
+        """Say whether a case fails as the first case does.
 
-        It has the same tier, and the same kind of message, or is off by the same variants, or, where none
-        explains it, clearly off and in the same way finite.
+        Then both have the same tier and kind of failure. Errors also have like messages. Wrong numbers are
+        clearly off, finite as before, and explained by the same variants, if any.
         """
         before = first.result
         if not _is_wrong(result) or (result.verdict, result.tier) != (before.verdict, before.tier):
@@ -215,9 +215,9 @@ def _is_wrong(result: CaseResult) -> bool:
 
 
 def reductions(question: Question) -> Iterator[tuple[str, Question]]:
-    """Yield every smaller or rounder question, the largest pieces left out first, and what was left out.
+    """Yield in words what is left out, and the smaller or rounder question; large pieces come first.
 
-    What makes no question of the operator is passed over.
+    Changes that give no valid question of the operator are passed over.
     """
     operator = OPERATORS[question.operator]
     for about, given, inputs, outputs in _changes(question):
@@ -245,11 +245,11 @@ def _changes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays, 
 
 
 _Cut = tuple[str, dict[str, Any], str, Sequence[int]]
-"""What is left, the attributes that stay, an axis, and the entries of it that stay."""
+"""What is left in words, the attributes that stay, an axis, and its entries that stay."""
 
 
 def _one_direction(question: Question) -> Iterator[_Cut]:
-    """Ask for one of two directions."""
+    """Yield the cuts to one of two directions."""
     operator = OPERATORS[question.operator]
     attribute = operator.setting("direction")
     asked = operator.directions(question.attributes)
@@ -266,7 +266,7 @@ def _one_direction(question: Question) -> Iterator[_Cut]:
 
 
 def _shorter_axes(question: Question) -> Iterator[_Cut]:
-    """Ask for less of the batch, of the time axis, of the units and of the input."""
+    """Yield the cuts of the batch, the time axis, the units and the input."""
     operator, sizes = OPERATORS[question.operator], sizes_of(question)
     hidden = operator.setting("hidden")
     for axis in ("batch", "time", "hidden", "input"):
@@ -279,7 +279,7 @@ def _shorter_axes(question: Question) -> Iterator[_Cut]:
 
 
 def _parts(length: int) -> Iterator[list[int]]:
-    """Choose entries of an axis to keep: one, a half, all but a few."""
+    """Yield choices of an axis's entries to keep: one, a half, all but a few."""
     if length > 1:
         yield from ([0], [length - 1])
     size = length // 2
@@ -306,9 +306,9 @@ _AXES = {
 def _reshape(
     question: Question, given: Mapping[str, Any], axis: str = "", keep: Sequence[int] = ()
 ) -> Arrays:
-    """Put the inputs in the forms that other attributes ask for, with the entries `keep` of an axis alone.
+    """Put the inputs in the forms that other attributes ask for, with only the entries `keep` of an axis.
 
-    A row is shorter by the steps that go. A bias that is lacking is the other one of its gate.
+    A row is shorter by the steps that are left out. The other bias of its gate stands in for a lacking bias.
     """
     operator = OPERATORS[question.operator]
     shared = gru_inputs(operator, question.attributes, question.inputs)
@@ -339,7 +339,7 @@ def _reshape(
 
 
 def _rounder(inputs: Arrays) -> Iterator[tuple[str, Arrays]]:
-    """Make one array of the inputs zeros, or numbers of few digits, or one of its numbers zero."""
+    """Yield changes to one input array: all zeros, fewer digits, one number zero, or plainer numbers."""
     numbers = {name: a for name, a in inputs.items() if dtype_name(a.dtype) in FLOAT_TYPES}
     for name, array in numbers.items():
         if np.any(array != 0):

@@ -33,7 +33,7 @@ from .protocol.header import Reply
 class Trace:
     """The exact quantities of every step of a case, rounded once to its dtype.
 
-    `directions` are in the order of the direction axis, their arrays in the order of processing (see
+    `directions` are in the order of the direction axis; their arrays are in the order of processing (see
     DirectionTrace for names and shapes). `reading` names the readings that are followed.
     """
 
@@ -43,23 +43,23 @@ class Trace:
 
     @property
     def arrays(self) -> Arrays:
-        """Every array under the direction and its name, such as `forward/z`."""
+        """Every array by direction and name, such as `forward/z`."""
         each = ((one, name, array) for one in self.directions for name, array in one.arrays.items())
         return {f"{one.direction}/{name}": array for one, name, array in each}
 
     def against(self, outputs: Mapping[str, Array]) -> Deviation:
         """Find where `outputs`, named, shaped and typed as the case asks, leave the exact steps.
 
-        The tolerances are those of the class of arithmetic that the dtype requires. What is wrong with
-        names, shapes or dtypes stands in the deviation's `result`.
+        The tolerances are those of the class of arithmetic that the dtype requires. The deviation's `result`
+        says if names, shapes or dtypes are wrong.
         """
         given = {name: np.asarray(array) for name, array in outputs.items()}
         return self.against_observed(stack_replies(block_of(self.case), [Reply("ok", given)]))
 
     def against_observed(self, observed: Observed) -> Deviation:
-        """Find where what a source observed of the case leaves the exact steps.
+        """Find where the outputs that were observed for the case leave the exact steps.
 
-        A case that fails under every accepted reading is compared with the one it is nearest to.
+        A case that fails under every accepted reading is compared with the nearest reading.
         """
         block = block_of(self.case)
         result = judge_one(block, observed, Demanded(REQUIRED[block.dtype]))
@@ -76,9 +76,9 @@ class Trace:
 def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     """Trace the exact quantities of every step of a case, under the readings that are followed.
 
-    Each quantity is proven exact, and rounded once. Raises GrucibleError for readings that the case has no
-    answer under, and where a quantity is too close to the middle between two numbers of the dtype, as may
-    happen where inputs overflow.
+    Each quantity is proven exact, and rounded once. Raises GrucibleError for readings under which the case
+    has no answer, and for a quantity too close to the middle between two numbers of the dtype, as may happen
+    where inputs overflow.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     reading = texts("reading", reading)
@@ -98,7 +98,7 @@ def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
 class StepPlace:
     """A step of a row of one direction.
 
-    `step` is its number in the order of processing, `time` that of its input. All count from 0.
+    `step` is its number in the order of processing, `time` the number of its input. All count from 0.
     """
 
     direction: str
@@ -111,8 +111,8 @@ class StepPlace:
 class Leaving:
     """The first state of a direction that is off by more than its tolerance.
 
-    It is that of the first step, there of the first row, there of the first unit; `others` counts further
-    units of that state.
+    First means the first step, then the first row, then the first unit. `others` counts further units of
+    that state that are off.
     """
 
     place: StepPlace
@@ -124,16 +124,16 @@ class Leaving:
 
     @property
     def off(self) -> float:
-        """|observed - expected|; infinite where one of them alone is not finite."""
+        """|observed - expected|; infinite where only one of the two is finite."""
         return float(difference(np.array(self.observed), np.array(self.expected)))
 
 
 @dataclass(frozen=True)
 class Beside:
-    """An element that is off though no step made it.
+    """An element that is off although no step made it.
 
-    It is in Y past a row's length, at `time`. Without a `time` it is in the last state of a row that has no
-    step, or whose Y is right there.
+    It is in Y past a row's length, at `time`. Without a `time`, it is in the last state of a row that has no
+    step, or whose last step is right in Y.
     """
 
     output: str
@@ -147,7 +147,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class WrongStep:
-    """A step that is wrong by itself, from the observed state before it, and in which units."""
+    """A step that does not follow from the observed state before it, and the units that are wrong."""
 
     place: StepPlace
     units: tuple[int, ...]
@@ -157,11 +157,11 @@ class WrongStep:
 class Deviation:
     """Observed outputs of a case against its exact steps.
 
-    `result` judges the outputs by the required class of the dtype. Nothing else is filled in where the case
-    passed or gave no outputs. `reading` names the readings under which the steps are seen. `states`
-    (direction, batch, steps, hidden) are the observed ones in the order of processing, float64, NaN where
-    there is none; `every` says that none is missing, which `wrong` needs. `steps` counts all steps. Where
-    `last_alone_right`, only Y has wrong last states: the steps are right, and Y is not.
+    `result` judges the outputs by the required class of the dtype. Only a failed case has the other fields.
+    `reading` names the readings of the exact steps. `states` (direction, batch, steps, hidden) are the
+    observed states in the order of processing, in float64, NaN where there is none; `every` says that no
+    state is missing, which `wrong` needs. `steps` counts all steps. `last_alone_right` says that last states
+    are wrong in Y and right in Ho: the steps are right, and Y is not.
     """
 
     result: CaseResult
@@ -218,9 +218,9 @@ def _find_deviation(result: CaseResult, block: Block, outputs: Arrays, exact: Tr
 def _find_leaving(
     states: Array, admitted: Array, directions: Sequence[DirectionTrace], *, every: bool
 ) -> tuple[tuple[Leaving, ...], Array]:
-    """Find the first state of each direction that is off, and (direction, batch, hidden) last ones that are.
+    """Find the first state of each direction that is off, and mark (direction, batch, hidden) last ones.
 
-    Only last states are there unless `every` state is.
+    Unless `every` state was observed, only last states are compared.
     """
     found, last_off = [], []
     for one, seen, limits in zip(directions, states, admitted, strict=True):
@@ -238,7 +238,7 @@ def _find_leaving(
 def _by_step(
     shared: Mapping[str, Array], meant: Semantics, directions: Sequence[DirectionTrace]
 ) -> Array:
-    """Find what outputs have of each step's state, (direction, batch, steps, hidden); NaN for nothing."""
+    """Find each step's observed state, (direction, batch, steps, hidden); NaN where outputs lack it."""
     found: Array = np.full((len(directions), *directions[0].state.shape), np.nan)
     for d, one in enumerate(directions):
         if "y" in shared:
@@ -254,7 +254,7 @@ def _by_step(
 
 
 def _nearest_reading(block: Block, outputs: Mapping[str, Array]) -> ReadingNames:
-    """Find the reading from whose answer the fewest elements are off; of equals the first."""
+    """Find the reading with the fewest elements that are off; in a tie, the first reading."""
 
     def count_off(reading: ReadingNames) -> int:
         answer = block.answers[reading]
@@ -297,9 +297,9 @@ def _find_wrong_steps(
 
 @dataclass(frozen=True)
 class StepRange:
-    """The steps of one `direction`, of one `row`, of one number in the order of processing, or of all.
+    """The steps of one `direction`, one `row` and one number `step`; None selects all.
 
-    Rows and steps count from 0.
+    Steps are numbered in the order of processing. Rows and steps count from 0.
     """
 
     direction: str | None = None
@@ -316,7 +316,7 @@ class StepRange:
         return list(range(one.lengths[row])) if self.step is None else [self.step]
 
     def check(self, directions: Sequence[DirectionTrace]) -> None:
-        """Raise GrucibleError where none of the steps is there."""
+        """Raise GrucibleError if there is none of the steps."""
         names = [one.direction for one in directions]
         lengths = directions[0].lengths.tolist()
         rows = lengths if self.row is None else lengths[self.row : self.row + 1]
@@ -333,7 +333,7 @@ WHOLE = StepRange()
 
 @dataclass(frozen=True)
 class Traced:
-    """A trace, and the deviation `found` from it of what a runtime called `name` gave."""
+    """A trace, and the deviation `found` between it and the outputs of the runtime called `name`."""
 
     trace: Trace
     name: str = ""
@@ -341,9 +341,9 @@ class Traced:
 
     @property
     def observed(self) -> list[Array | None]:
-        """By direction, the observed states (batch, steps, hidden); None where none were looked at.
+        """The observed states (batch, steps, hidden) of each direction; None where there are none.
 
-        They are in the case's dtype and the order of processing, NaN where none was handed out.
+        They are in the case's dtype and the order of processing, with NaN where outputs lack a state.
         """
         if self.found is None or self.found.states is None:
             return [None] * len(self.trace.directions)
@@ -353,10 +353,10 @@ class Traced:
 
 
 def traced_against(exact: Trace, vectors: VectorSet, source: Source) -> Traced:
-    """Compare the one case of a set of vectors with what `source` observes of it.
+    """Compare the only case of a set of vectors with what `source` answers.
 
-    What goes wrong when the source ends is an error of the case, as in `check`. Raises VectorFileError for
-    vectors that are not as their digests say, and for outputs that are not of these vectors.
+    Raises VectorFileError for vectors that do not match their digests, and for outputs that do not belong to
+    these vectors. As in `check`, an error of the runtime is an error of the case.
     """
     [part] = observe(vectors, source)
     found = exact.against_observed(part.observed)

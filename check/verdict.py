@@ -30,17 +30,17 @@ from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
 
 _UNFORESEEN = secrets.SystemRandom()
-"""Chooses the cases that are evaluated anew: whoever writes a file must not know which."""
+"""The source of chance for the cases that are evaluated anew: a file's author must not foresee them."""
 
 
 @dataclass(frozen=True)
 class Demand:
     """What the user demands of outputs.
 
-    `criteria` are those of each dtype. Unsupported is a failure where a glob of `require` matches. Where it
-    is `strict`, what must be refused is asked too, and accepting it is a failure. Stale expectations make the
-    exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the answers is evaluated anew.
-    Without `diagnose`, failures are not explained.
+    `criteria` has the criterion of each dtype. Unsupported is a failure for cases that a glob of `require`
+    matches. With `strict`, questions that must be refused are asked too, and accepting one is a failure.
+    Stale expectations make the exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the
+    answers is evaluated anew. Without `diagnose`, failures are not explained.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -52,7 +52,7 @@ class Demand:
     recompute: float = 0.0
 
     def check(self, vectors: VectorSet) -> None:
-        """Raise GrucibleError for what cannot be demanded of the cases of `vectors`."""
+        """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail."""
         Expectations(self.expectations)
         for one in () if self.diagnose else self.expectations:
             if one.diagnosis:
@@ -88,12 +88,12 @@ def verify(
 ) -> Report:
     """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
 
-    Without a path, by the core vectors. The runtime is called in this process. `arithmetic` holds
-    texts `[DTYPE=]CLASS`; without it and the tolerances, each dtype's own class is required. `select` and
-    `require` hold globs of case ids: the cases to judge, and those of which unsupported is a failure. One of
-    these texts may be given by itself. Where it is `strict`, what must be refused is asked too, and accepting
-    it is a failure. Expectations that are stale make its exit status 1, unless `allow_stale`.
-    Raises GrucibleError for vectors that cannot be used, and for criteria and globs that are none, and
+    Without a path, the core vectors are used. The runtime is called in this process. `arithmetic` holds
+    texts `[DTYPE=]CLASS`; without it, `rtol`, `atol` and `ulp`, each dtype's own class is required. `select`
+    has globs of the ids to judge, `require` globs of the ids for which unsupported is a failure. One text may
+    stand for a list. With `strict`, questions that must be refused are asked too, and accepting one is a
+    failure. Stale expectations make the report's exit status 1, unless `allow_stale`.
+    Raises GrucibleError for vectors that cannot be used, invalid criteria, and globs that match nothing, and
     TypeError for arguments of other types.
     """
     if runtime is None:
@@ -122,19 +122,19 @@ def judge(
     *,
     interruptible: bool = False,
 ) -> Report:
-    """Judge what `source` answers to the cases of `vectors`; `advance(n)` as cases are judged.
+    """Judge what `source` answers to the cases of `vectors`; call `advance(n)` when n more are answered.
 
-    Where it is `interruptible`, Ctrl-C and a GrucibleError give the report on what has been compared, if
-    anything; the error is its `broken_by`.
+    If `interruptible`, Ctrl-C or a GrucibleError ends the judging with a report on the cases compared so far,
+    if any; the error is the report's `broken_by`.
     """
     demand.check(vectors)
     seen, found, interrupted, broken = _Seen(demand), Diagnosis(), False, None
-    # what the user set is for the runtime, and outputs may be anything
+    # the user's settings are for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
-            if demand.strict:  # of the operators and dtypes of the cases; of all without cases
+            if demand.strict:  # of the cases' operators and dtypes, or of all without cases
                 operators = {result.operator for result in seen.results}
                 dtypes = {result.dtype for result in seen.results}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select)
@@ -150,7 +150,7 @@ def judge(
 
 
 def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
-    """Look for what explains the failures; an error of our own here leaves the verdict as it is."""
+    """Look for what explains the failures; an error of our own here does not change the verdict."""
     classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
     try:
@@ -159,7 +159,7 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
     except (GrucibleError, OSError):
-        raise  # a runtime or a file: the user can mend it
+        raise  # about a runtime or a file, which the user can mend
     except Exception as error:
         ids = [case_id for part in failing.parts for case_id in part.block.ids]
         ids += [case_id for _, case_id in failing.left_out]
@@ -183,7 +183,7 @@ class _Seen:
     refusals: list[Refusal] = field(default_factory=list)
 
     def see(self, part: Slice) -> None:
-        """Judge the cases of a slice, by answers of which some are evaluated anew first."""
+        """Judge the cases of a slice, after a share of their answers was evaluated anew."""
         if self.demand.recompute:
             first = not self.recomputed
             self.recomputed += _recompute(part, self.demand.recompute, one_at_least=first)
@@ -203,7 +203,7 @@ class _Seen:
             self._keep(part, found, criterion)
 
     def _keep(self, part: Slice, results: Sequence[CaseResult], criterion: Criterion) -> None:
-        """Keep, for the diagnosis, the deciding cases that failed, and where those stand that passed."""
+        """Keep, for the diagnosis, the deciding cases that failed, and the places of those that passed."""
         deciding = [(row, r.verdict) for row, r in enumerate(results) if r.decides]
         if passed := [row for row, verdict in deciding if verdict == "passed"]:
             self.passed.append(Passed(part.file.path, part.block.path, part.rows[passed]))
@@ -235,9 +235,9 @@ class _Seen:
 
 
 def _recompute(part: Slice, share: float, *, one_at_least: bool) -> int:
-    """Evaluate `share` of the cases of a slice anew, chosen at random; return how many.
+    """Evaluate `share` of the cases of a slice anew, chosen at random; return the number of cases.
 
-    Raises VectorFileError for the first one whose answer is not what the evaluation gives.
+    Raises VectorFileError for the first case whose stored answer differs from the new one.
     """
     from ..gen.posed import differing  # the exact evaluation, slow to import
 

@@ -15,14 +15,14 @@ from ...cases.files import FORCE
 _SECONDS = 600
 """Maximum CPU time to read a suite; an export of all shipped cases takes a tenth of it."""
 _ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL)
-"""What an .npz file begins with whose first array is one of an answer."""
+"""The beginning of an .npz file whose first array belongs to an answer."""
 
 
 @click.command("import")
 @click.argument("folder", metavar="[DIR]", required=False,
                 type=click.Path(exists=True, path_type=Path))  # fmt: skip
 @click.option("--from", "source", type=click.Choice(["onnx", "npz", "webnn"]),
-              help="The format, where DIR is no export of grucible.")  # fmt: skip
+              help="The format, if DIR is no export of grucible.")  # fmt: skip
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
               help="The vector file (*.h5), or a directory.")  # fmt: skip
 @click.option("--operator", metavar="NAME", help="With npz: the operator of all cases.")
@@ -47,8 +47,8 @@ def import_command(
            and attributes
     webnn  a JSON file of the web platform's WebNN tests, or a folder of them
 
-    Their inputs stay, the answers are grucible's own and exact. What they
-    expect becomes an outputs file, to be judged: check VECTORS --outputs FILE.
+    The cases keep their inputs and get grucible's exact answers. The outputs
+    that they expect become an outputs file: check VECTORS --outputs FILE.
     """
     from ...cases.apart import NotParsed, Parser, parse_apart
     from ...cases.console import show_progress
@@ -103,9 +103,9 @@ def answer_command(
     """Answer one question exactly, and say how far off an element may be.
 
     INPUTS.npz has the inputs, named as the operator's specification names
-    them; uint16 is bfloat16. With -o the outputs are written as outputs/NAME,
-    tolerances as tolerance/CLASS/NAME, and answers under other readings below
-    readings/READING.
+    them; uint16 is bfloat16. With -o, outputs are written as outputs/NAME,
+    tolerances as tolerance/CLASS/NAME, and answers under other readings as
+    readings/READING/….
     """
     import numpy as np
 

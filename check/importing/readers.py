@@ -1,8 +1,8 @@
 """Readers of others' tests, each in a process of its own: exports, .npz files, ONNX's and WebNN's tests.
 
-A test of ONNX is a model of one GRU node, data sets of inputs, and the outputs expected of each. WebNN's gru
+A test of ONNX has a model of one GRU node, and data sets of inputs and expected outputs. Tests of WebNN's gru
 and gruCell, https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru, become questions of ONNX GRU;
-vectors/README.md says how to get its tests as JSON.
+vectors/README.md says how to get these tests as JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ...vectors.exchange.manifest import MANIFEST, read_npz
 from ...vectors.exchange.webnn_model import ACTIVATIONS, DIRECTIONS
 
 FIRST_OPSET = 7
-"""The first opset in which ONNX's GRU means what it means in opset 14."""
+"""The first opset whose GRU means the same as that of opset 14."""
 _DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
 _ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _MOST_NAME = 160
@@ -42,7 +42,7 @@ _MOST_NAME = 160
 
 
 class ForeignCase(NamedTuple):
-    """A case of others: a question, the outputs that they expect, if any, and whether it is nonportable."""
+    """A case from elsewhere: a question, expected outputs, if any, and whether it is nonportable."""
 
     question: Question
     expected: Arrays
@@ -50,13 +50,13 @@ class ForeignCase(NamedTuple):
 
 
 Tests = Iterable[tuple[str, Callable[[], ForeignCase]]]
-"""Tests by name, each with the function that reads it; QuestionError where it asks no operator here."""
+"""Tests by name, each with a function that reads it, or raises QuestionError for an unknown operator."""
 
 
 def _collect(about: str, theme: str, tests: Tests) -> Tree:
-    """Read tests into a tree: what they are, their cases, and how many were left out, by the reason.
+    """Read tests into a tree: what they are about, their cases, and how many were left out for each reason.
 
-    A question without an id gets one of its theme and name, and a number where that is there already.
+    A question without an id gets an id from its theme and name. An id that is already there gets a number.
     Raises GrucibleError for a place that cannot be read.
     """
     cases: dict[str, Tree] = {}
@@ -69,7 +69,7 @@ def _collect(about: str, theme: str, tests: Tests) -> Tree:
             continue
         except GrucibleError:
             raise
-        except Exception as error:  # of libraries that read what is damaged, of many types
+        except Exception as error:  # libraries raise many types for damaged files
             left_out[f"{name[:_MOST_NAME]}: cannot be read ({_reason(error)})"] += 1
             continue
         words = [sub(r"[^A-Za-z0-9._+=]+", "-", text).strip(".-") for text in (theme, name)]
@@ -99,7 +99,7 @@ def _reason(error: Exception) -> str:
 
 
 def _files(place: str, ending: str, expected: str) -> tuple[Path, list[Path]]:
-    """Find the files of a folder that end so, or the file at `place`; GrucibleError where there is none."""
+    """Find a folder's files with this ending, or the file at `place`. Raises GrucibleError for none."""
     root = Path(place)
     files = sorted(files_below(root, ending)) if root.is_dir() else [root]
     if not files:
@@ -124,8 +124,8 @@ def read_export(folder: str) -> Tree:
 def read_npz_files(place: str, operator: str | None, attributes: str | None) -> Tree:
     """Parse .npz files, whose arrays are named as an operator's inputs and outputs.
 
-    `NAME.json` beside `NAME.npz` may hold `{"operator": …, "attributes": {…}}`; else both are given for all.
-    Raises GrucibleError where neither is there.
+    `NAME.json` beside `NAME.npz` may hold `{"operator": …, "attributes": {…}}`; files without it take the
+    arguments. Raises GrucibleError where no operator is given.
     """
     root, files = _files(place, ".npz", ".npz file")
     found = ((f.stem, partial(_npz_case, f, *_asked(f, operator, attributes))) for f in files)
@@ -135,7 +135,7 @@ def read_npz_files(place: str, operator: str | None, attributes: str | None) -> 
 def _asked(
     file: Path, operator: str | None, attributes: str | None
 ) -> tuple[Operator, dict[str, Any]]:
-    """Return the operator and attributes of a file: of the JSON beside it, else those given for all."""
+    """Return a file's operator and attributes: from the JSON beside it, else from the arguments."""
     beside, text = file.with_suffix(".json"), attributes or "{}"
     if beside.is_file():
         try:
@@ -155,7 +155,7 @@ def _asked(
 
 
 def attributes_of(place: str, operator: Operator, attributes: str) -> dict[str, Any]:
-    """Read attributes as people write them, a JSON text; GrucibleError, with the place, for others."""
+    """Read attributes from a JSON text that a person wrote. Raises GrucibleError, with the place."""
     try:
         return attributes_from_json(attributes, operator, as_written=True)
     except ValueError as error:
@@ -169,7 +169,7 @@ def _npz_case(file: Path, operator: Operator, given: Mapping[str, Any]) -> Forei
 
 
 def read_onnx_tests(place: str | None) -> Tree:
-    """Parse the GRU tests in and below a folder, or of the installed onnx package.
+    """Parse the GRU tests in and below a folder, or those of the installed onnx package.
 
     Raises GrucibleError where there is no model.
     """
@@ -220,7 +220,7 @@ def _tensors(folder: Path, kind: str) -> list[Array]:
 
 
 def _onnx_case(model: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> ForeignCase:
-    """Make the case of a model and a data set. Raises QuestionError."""
+    """Make a case of a model and a data set. Raises QuestionError."""
     import onnx
     from onnx.helper import get_attribute_value
 
@@ -254,7 +254,7 @@ def _onnx_case(model: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> For
 
 
 def _gru(model: Any) -> Any:
-    """Return the one node of a model. Raises QuestionError."""
+    """Return the only node of a model. Raises QuestionError if it is not one GRU of a known opset."""
     import onnx
 
     nodes, ours = list(model.graph.node), ("", "ai.onnx")
@@ -297,7 +297,7 @@ class _Gru(BaseModel):
 
 
 def read_webnn_tests(place: str) -> Tree:
-    """Parse the tests in a JSON file, or in those of a folder. Raises GrucibleError where there is none."""
+    """Parse the tests in a JSON file, or in a folder's JSON files. Raises GrucibleError if there are none."""
     root, files = _files(place, ".json", "JSON file; expected WebNN's tests")
     return _collect(f"WebNN's tests in {root.name}", root.stem, _webnn_tests(files))
 
@@ -316,7 +316,7 @@ def _webnn_tests(files: Sequence[Path]) -> Tests:
 
 
 def _webnn_case(found: Any) -> ForeignCase:
-    """Make the case of a test. Raises QuestionError."""
+    """Make a case of one of WebNN's tests. Raises QuestionError."""
     try:
         [call] = found["graph"]["operators"]
         pairs = [pair for one in call["arguments"] for pair in one.items()]
@@ -324,7 +324,7 @@ def _webnn_case(found: Any) -> ForeignCase:
         given = {name: value for name, value in pairs if name != "options"}
         if len(dict(pairs)) != len(pairs):
             raise QuestionError("gives an argument twice")
-        if call["name"] == "gruCell":  # a step in one direction, in tensors without these axes
+        if call["name"] == "gruCell":  # one step and direction; its tensors lack these axes
             if given.keys() & {"steps", "initialHiddenState", "returnSequence", "direction"}:
                 raise QuestionError("gives a gruCell what gru alone has")
             given |= {"steps": 1, "initialHiddenState": given.pop("hiddenState")}
@@ -338,7 +338,7 @@ def _webnn_case(found: Any) -> ForeignCase:
 
 
 def _webnn_question(graph: Mapping[str, Any], call: Mapping[str, Any], given: _Gru) -> ForeignCase:
-    """Pose the question of a gru, or of a gruCell that was made one."""
+    """Pose the question of a gru, or of a gruCell that was turned into a gru."""
     above = (1,) if call["name"] == "gruCell" else ()
     tensors = {name: _array(one, above) for name, one in graph["inputs"].items()}
 
@@ -374,7 +374,7 @@ def _webnn_question(graph: Mapping[str, Any], call: Mapping[str, Any], given: _G
 
 
 def _array(tensor: Mapping[str, Any], above: tuple[int, ...]) -> Array:
-    """Return the numbers of a tensor, with more axes `above`; a single number fills it."""
+    """Return the numbers of a tensor, with the axes `above` put first; a single number fills it."""
     data, kind = np.asarray(tensor["data"]), tensor["descriptor"]["dataType"]
     if data.dtype.kind not in "if" or kind not in ("float16", "float32"):
         raise ValueError(f"a tensor of {kind!r} has other data than numbers of float16 or float32")

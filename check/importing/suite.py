@@ -1,4 +1,4 @@
-"""Suites of others: their cases become vector files with exact answers, what they expect outputs files."""
+"""Others' suites: cases become vector files with exact answers; expected outputs become outputs files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ..protocol.header import Reply
 def write_suite(
     suite: Tree, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> list[tuple[Imported, bool]]:
-    """Write the cases as vector files, and what is expected of them, if anything, as outputs files.
+    """Write the cases as vector files, and their expected outputs, if any, as outputs files.
 
-    `out` is a file `*.h5` where all are of one operator and theme, with outputs in `*.outputs.h5`; else a
-    directory, with outputs in a directory of its name and `-outputs`. Raises GrucibleError where nothing
+    If all cases are of one operator and theme, `out` may be a file `*.h5`, with outputs in `*.outputs.h5`.
+    Otherwise it is a directory, with outputs in the directory `*-outputs`. Raises GrucibleError where nothing
     can be written.
     """
     groups: dict[str, list[Tree]] = {}
@@ -54,7 +54,7 @@ def write_suite(
         prepare_place(vectors, VECTORS)
         if any(case["expected"] for case in members):
             prepare_place(outputs, OUTPUTS)
-        elif outputs.exists():  # and would be judged as if these cases expected them
+        elif outputs.exists():  # they would be judged as if these cases expected them
             raise GrucibleError(
                 f"{outputs}: holds outputs of an earlier import, and these cases expect none; remove it, or "
                 "name another place with -o"
@@ -65,7 +65,7 @@ def write_suite(
 def _write(
     about: str, cases: Sequence[Tree], path: Path, outputs: Path, advance: Callable[[int], None]
 ) -> tuple[Imported, bool]:
-    """Write the cases of one operator and theme; expected outputs that do not fit a case are errors."""
+    """Write the cases of one operator and theme; expected outputs that do not fit become errors."""
     posed = [Posed(case["id"], partial(_question, case), case["nonportable"]) for case in cases]
     written = write_answered(path, posed, about, advance)
     expected: dict[str, Arrays] = {case["id"]: case["expected"] for case in cases}
@@ -81,7 +81,7 @@ def _write(
 
 
 def _question(case: Tree) -> Question:
-    """Return the question of a case, in arrays of its own."""
+    """Return the question of a case, with copies of its arrays."""
     operator = OPERATORS[case["operator"]]
     inputs = {name: np.array(array) for name, array in case["inputs"].items()}
     given = attributes_from_json(case["given"], operator)
@@ -89,7 +89,7 @@ def _question(case: Tree) -> Question:
 
 
 def outputs_place(out: Path) -> Path:
-    """Return the place of the outputs expected of vectors at `out`: a file or directory beside it."""
+    """Return the place of the expected outputs for vectors at `out`: a file or directory beside it."""
     if out.suffix == ".h5":
         return out.with_suffix(".outputs.h5")
     named = out if out.name.strip(".") else out.resolve()

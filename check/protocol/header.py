@@ -1,7 +1,7 @@
 """The messages of the protocol: a header of text lines that ends with `end`, then raw bytes.
 
-A line is a keyword, a space and the rest. Tensors are announced by name, dtype, shape and byte count;
-their bytes follow the header in the order of the lines, little-endian, in C order:
+A line is a keyword, a space and the rest. A line announces a tensor by name, dtype, shape and byte count.
+The bytes of the tensors follow the header in the order of these lines, little-endian, in C order:
 
     question openvino.GRUCell-3/core/float32/lbr-clip0.5
     operator openvino.GRUCell-3
@@ -16,7 +16,7 @@ their bytes follow the header in the order of the lines, little-endian, in C ord
     output Ho float32 2x4 32        end
     end
 
-Lines with other keywords are passed over, so that a later version can say more.
+Lines with unknown keywords are ignored, so that a later version can say more.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ MOST_RANK = 8
 MOST_ELEMENTS = 1 << 59
 """Maximum elements of a tensor; numpy refuses a shape of 2^63 bytes, even where an axis is 0."""
 SPARE_BYTES = 16 << 20
-"""Maximum bytes beyond those asked for that are read, so that a wrong answer is reported and not fatal."""
+"""Maximum bytes of an answer beyond those asked for; a wrong answer must not fill the memory."""
 
 Status = Literal["ok", "unsupported", "error", "missing"]
 _STATUSES = ("ok", "unsupported", "error")
-"""What an answer begins with."""
+"""The words with which an answer begins."""
 _DTYPES = (*FLOAT_TYPES, *INTEGER_TYPES)
 _TENSOR = re.compile(
     rf"(?P<name>\S+) (?P<dtype>{'|'.join(_DTYPES)}) "
     rf"(?P<shape>scalar|\d{{1,18}}(x\d{{1,18}}){{0,{MOST_RANK - 1}}}) (?P<bytes>\d{{1,18}})",
     re.ASCII,
 )
-"""What the rest of an `input` or `output` line is."""
+"""The pattern of an `input` or `output` line behind its keyword."""
 _TYPES: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "text"}
 _READ: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: {"0": False, "1": True}[text],
@@ -67,7 +67,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 
 
 class ProtocolError(Exception):
-    """What was received is not a message of the protocol; the text says what was, and what should be."""
+    """A message breaks the protocol; the text says what came, and what was expected."""
 
 
 class OtherQuestion(ProtocolError):
@@ -76,10 +76,10 @@ class OtherQuestion(ProtocolError):
 
 @dataclass(frozen=True)
 class Fault:
-    """What kind of error a case gave, with the lines of its traceback, as far as they are known.
+    """The kind of a case's error, with the lines of its traceback, if they are known.
 
-    The runtime `raised` it; or it `crashed` or did not answer; or its answer was `malformed`: outputs of
-    other names, shapes or dtypes, or no answer by the protocol.
+    The runtime `raised` the error; or it `crashed` or did not answer; or its answer was `malformed`: outputs
+    of other names, shapes or dtypes, or no answer by the protocol.
     """
 
     kind: Literal["raised", "crashed", "malformed"]
@@ -88,7 +88,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a runtime answers to one question: its outputs where `status` is ok, else why there are none."""
+    """The answer to one question: outputs if `status` is ok, else a message that says why there are none."""
 
     status: Status
     outputs: Arrays
@@ -114,7 +114,7 @@ def join_header(lines: Iterable[tuple[str, str]]) -> bytes:
 
 
 def hello_lines(lines: Iterable[tuple[str, str]] = ()) -> bytes:
-    """Make the first message of either side, with more lines of keyword and rest."""
+    """Make the hello, which each side sends first, with further lines of keyword and rest."""
     return join_header([("grucible", str(VERSION)), *lines])
 
 
@@ -157,7 +157,7 @@ def _with_arrays(
 
 
 def _value(value: Any) -> str:
-    """Write an attribute's value, its type before it: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
+    """Write an attribute's type and value: `float 0.5`, `texts sigmoid tanh`, `bool 1`."""
     if isinstance(value, (list, tuple)):
         kind = _TYPES[type(value[0])] if value else "text"
         return " ".join([f"{kind}s", *(_value(one).partition(" ")[2] for one in value)])
@@ -174,7 +174,7 @@ def _tensor(name: str, of: TensorType) -> str:
 def header_lines(next_line: Callable[[], bytes]) -> list[str]:
     """Read the lines of the next header, without its `end`.
 
-    `next_line` gives the bytes of each, without its end. Raises ProtocolError for a header that is too long.
+    `next_line` gives a line's bytes without the line feed. Raises ProtocolError for too long a header.
     """
     found: list[str] = []
     size = 0
@@ -192,7 +192,7 @@ def _parsed(lines: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def announced(rest: str) -> Announced:
-    """Read what the rest of an `input` or `output` line announces; ProtocolError where that is nothing."""
+    """Read the rest of an `input` or `output` line. Raises ProtocolError unless it announces a tensor."""
     found = _TENSOR.fullmatch(rest)
     if found:
         axes = [] if found["shape"] == "scalar" else [*map(int, found["shape"].split("x"))]
@@ -216,7 +216,7 @@ def _read_arrays(tensors: Iterable[Announced], read: Callable[[int], bytes]) -> 
 
 
 def read_question(lines: Sequence[str], read: Callable[[int], bytes]) -> Question:
-    """Make the question of a header; `read` gives the bytes of its inputs, which follow."""
+    """Make a question from the lines of its header; `read` gives the bytes of its inputs, which follow."""
     rests: dict[str, str] = {}
     given: dict[str, Any] = {}
     inputs, outputs = [], {}
@@ -241,8 +241,8 @@ def read_question(lines: Sequence[str], read: Callable[[int], bytes]) -> Questio
 class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
 
-    `operators` and `dtypes` are what it answers; everything where there are none. `unusable` says why it
-    cannot be asked, "" where it can; a package may have to be `installed`.
+    `operators` and `dtypes` are what it answers; an empty set means all. `unusable` says why the program
+    cannot be asked, or is ""; `installed` is false if a package is missing.
     """
 
     name: str = ""
@@ -263,7 +263,7 @@ class Hello:
 
 
 def hello_of(lines: Sequence[str]) -> Hello:
-    """Read the hello of a header's lines; ProtocolError unless one of them says a version, whichever."""
+    """Read a hello from its lines. Raises ProtocolError unless exactly one line names a version (any)."""
     pairs = _parsed(lines)
     last = dict(pairs)
     if "unusable" in last:
@@ -285,10 +285,10 @@ def hello_of(lines: Sequence[str]) -> Hello:
 
 
 def answer_head(lines: Sequence[str], question: Question) -> tuple[Reply, list[Announced]]:
-    """Read the header of an answer to `question`: the reply, and its outputs, which follow.
+    """Read the header of an answer to `question`: the reply, and the outputs that it announces.
 
-    Raises OtherQuestion where it names another, and ProtocolError where it is no answer, or announces an
-    output twice or far too many bytes.
+    Raises OtherQuestion if the header names another question. Raises ProtocolError if it is no answer, or
+    announces an output twice, or far too many bytes.
     """
     status, _, message = lines[0].partition(" ") if lines else ("", "", "")
     if status not in _STATUSES:
@@ -316,9 +316,9 @@ def answer_head(lines: Sequence[str], question: Question) -> tuple[Reply, list[A
 
 
 def read_answer(lines: Sequence[str], question: Question, read: Callable[[int], bytes]) -> Reply:
-    """Make the reply that is an answer to `question`; `read` gives the bytes of its outputs.
+    """Make the reply to `question` from the lines of its header; `read` gives the bytes of its outputs.
 
-    Raises as `answer_head` does. Outputs need not be what was asked for.
+    Raises what `answer_head` raises. Outputs need not be what was asked for.
     """
     reply, outputs = answer_head(lines, question)
     return replace(reply, outputs=_read_arrays(outputs, read))

@@ -12,16 +12,16 @@ from . import NAME
 _DECIDED = "grucible_decided"
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--grucible": {"metavar": "PATH", "help": "A test for each case of these vectors: a file, a directory, "
-                   "or core for those that come with grucible. Without paths of your own, nothing else is "
-                   "run."},
-    "--grucible-runtime": {"metavar": "NAME", "help": "The runtime they ask: package.module:function, "
+                   "or core for those that come with grucible. Without other paths, nothing else "
+                   "is run."},
+    "--grucible-runtime": {"metavar": "NAME", "help": "The runtime to ask: package.module:function, "
                            "./file.py:function, a name from `grucible runtimes`, or 'exec: COMMAND'."},
     "--grucible-select": {"metavar": "GLOB", "action": "append",
                           "help": "Only cases whose id matches. Repeatable."},
     "--grucible-expect": {"metavar": "FILE", "help": "Cases that may fail, as for `grucible check --expect`: "
                           "strict xfails."},
     "--grucible-isolated": {"action": "store_true", "help": "Run the runtime in a process of its own: a "
-                            "crash or a hang is one case's failure. A program always is."},
+                            "crash or a hang is one case's failure. Programs always run so."},
 }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def pytest_make_collect_report(
 
 
 class SessionVerdict:
-    """End a session with 1, as `check`, in which no deciding case passed or failed as expected."""
+    """The verdict of a session: status 1, as in `check`, if no deciding case passed or failed as expected."""
 
     def __init__(self) -> None:
         self._asked, self._decided, self._incomplete = False, False, False
@@ -84,20 +84,20 @@ class SessionVerdict:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """See what became of a case."""
+        """Note that a case was asked, and whether it decided."""
         if report.nodeid.startswith(f"{NAME}::"):
             self._asked = True
             self._decided |= getattr(report, _DECIDED, False)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """End with 1 what would end with 0."""
+        """End an incomplete session with status 1 in place of 0."""
         self._incomplete = exitstatus == 0 and self._asked and not self._decided
         if self._incomplete:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say why."""
+        """Say why the session is incomplete."""
         if self._incomplete:
             terminalreporter.write_line(
                 "grucible: incomplete: no case that decides has passed: they are unsupported or skipped, "

@@ -1,4 +1,4 @@
-"""`grucible.pytest`: vectors for one's own tests, and what `pytest --grucible` collects.
+"""`grucible.pytest`: vectors for the user's own tests, and what `pytest --grucible` collects.
 
     vectors = grucible.pytest.load("core", select="onnx.*")
 
@@ -6,7 +6,7 @@
     def test_gru(question):
         return my_gru(question)
 
-makes a test of each case, in which what is returned is judged.
+makes a test of each case. What the test returns is judged.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ else:
 CORE = "core"
 """The name of the core vectors; a directory of that name is ./core."""
 _CASE = "grucible_case"
-"""The parameter, a case's id, that a test gets in place of what it asked for."""
+"""The parameter that pytest passes in place of question, case and judge: a case's id."""
 _OURS = {"question", "case", "judge"}
 
 
 class AsExpected(Failed):
-    """A failure that an expectation foretells: all that the mark xfail of its test admits."""
+    """A failure that was expected, the only kind that the mark xfail of its test accepts."""
 
 
 class Unjudged(Failed):
-    """A failure of a test that judged nothing: no expectation excuses it."""
+    """A failure of a test that judged nothing, which no expectation excuses."""
 
 
 class Judge:
     """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
 
-    `last` is the last judgment, None where nothing was judged, and `outputs` are the arrays of it.
+    `last` is the last judgment, None where nothing was judged; `outputs` are the arrays that it judged.
     """
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
@@ -111,12 +111,12 @@ def load(
     atol: float | None = None,
     ulp: float | None = None,
 ) -> Vectors:
-    """Load the vectors at a path, or `core`, to make tests of.
+    """Load the vectors at a path, or `core`, to make tests of them.
 
-    `select` has globs of case ids, or is one. `expect` names a file as for `grucible check --expect`, or has
-    expectations: tests of their cases are strict xfails. What is required of outputs can be changed as for
-    `grucible.verify`.
-    Raises GrucibleError for what cannot be used, and where nothing is selected.
+    `select` is a glob of case ids, or several. `expect` is a file as for `grucible check --expect`, or a list
+    of expectations: tests of their cases are strict xfails. The other arguments change what is required, as
+    for `grucible.verify`.
+    Raises GrucibleError for files and arguments that cannot be used, and where nothing is selected.
     """
     known = (
         load_expectations(Path(expect))
@@ -129,7 +129,7 @@ def load(
 
 
 class Vectors:
-    """Cases to make tests of: `load` gives them. Iterated over, they are `grucible.Case`s."""
+    """Cases, from `load`, of which to make tests. Iterating over them gives `grucible.Case`s."""
 
     def __init__(
         self, opened: VectorSet, criteria: Mapping[str, Criterion], known: Expectations
@@ -155,8 +155,8 @@ class Vectors:
     def parametrize(self, test: Callable[..., Any]) -> Callable[..., Any]:
         """Make a test of each case.
 
-        The test takes `question`, and returns the outputs, which are judged. Or it takes `judge` or `case`
-        besides, and asserts by itself. Its other arguments are fixtures, as ever.
+        The test takes `question`, and returns the outputs, which are judged. If it also takes `judge` or
+        `case`, it asserts by itself and returns nothing. Its other arguments are fixtures, as usual.
         """
         names = inspect.signature(test).parameters
         if not _OURS & set(names):
@@ -176,7 +176,7 @@ class Vectors:
         return marked
 
     def marks(self, case_id: str) -> list[pytest.MarkDecorator]:
-        """Give the marks of the test of a case: a strict xfail where it is expected to fail."""
+        """Give the marks of a case's test: a strict xfail if the case is expected to fail."""
         expected = self._known.of(case_id)
         if expected is None:
             return []
@@ -193,7 +193,7 @@ class Vectors:
     def _run(
         self, test: Callable[..., Any], judge: Judge, args: Any, given: dict[str, Any]
     ) -> None:
-        """Call a test with what it asks for of a case, and raise what pytest is to report of it."""
+        """Call a test with the parts of a case that it asks for; raise the outcome that pytest reports."""
         __tracebackhide__ = is_users
         names = inspect.signature(test).parameters
         ours = {"question": copy_question(judge.case.question), "case": judge.case, "judge": judge}
@@ -221,7 +221,7 @@ class Vectors:
             )
 
     def settle(self, judge: Judge, found: Judgment, traceback: Sequence[str] = ()) -> None:
-        """Raise what pytest is to report of a judgment; a runtime's `traceback` is shown."""
+        """Raise the outcome that pytest reports for a judgment; a runtime's `traceback` is shown."""
         __tracebackhide__ = True
         if found.verdict == "unsupported":
             _skip(found.message)
@@ -234,7 +234,7 @@ class Vectors:
             raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
 
     def _excuse(self, judge: Judge, result: CaseResult, error: BaseException | None) -> str:
-        """Raise an xfail of what was expected, or decides nothing; else say what was expected instead."""
+        """Raise an xfail if a failure was expected or does not decide; else say what was expected instead."""
         __tracebackhide__ = True
         expected, instead = self._known.of(judge.case.id), None
         if expected:
@@ -242,7 +242,7 @@ class Vectors:
             if result.verdict == "failed":
                 observed = {name: array[None] for name, array in judge.outputs.items()}
                 failing = FailingBlock(judge.block, observed, judge.criterion), 0
-            with np.errstate(all="ignore"):  # what the user set is not for what judges
+            with np.errstate(all="ignore"):  # the user's settings are not for the judge
                 instead = apply_expectation(result, expected, Diagnosis(), failing).instead
             if not instead:
                 raise AsExpected(escape(how_far_off(result)), pytrace=False) from error
@@ -255,14 +255,14 @@ class Vectors:
 def _skip(reason: str) -> NoReturn:
     __tracebackhide__ = True
     skipped = pytest.skip.Exception(f"unsupported: {escape(reason)}")
-    skipped._use_item_location = True  # it was skipped there, not here
+    skipped._use_item_location = True  # shows the test's line, not this one
     raise skipped
 
 
 def is_users(info: pytest.ExceptionInfo[BaseException]) -> bool:
-    """Whether an exception is a runtime's or a test's own, whose traceback is shown without our frames.
+    """Say whether an exception is a runtime's or a test's own; then our frames are hidden in its traceback.
 
-    Of an outcome that is raised here no traceback is shown, but pytest wants to find a frame of it.
+    Outcomes that are raised here show no traceback, but pytest must find a frame of them.
     """
     outcomes = pytest.fail.Exception | pytest.skip.Exception | pytest.xfail.Exception
     return not isinstance(info.value, outcomes)
@@ -298,18 +298,18 @@ class Cases(pytest.Collector):
 
 
 def _plain() -> None:
-    """Stand for a test function, so that fixtures that are used automatically are."""
+    """Stand in for a test function, so that automatic fixtures are used."""
 
 
 class _CaseTest(pytest.Function):
-    """A test of a case, whose place is no file; `decided` says whether it passed, or failed as expected."""
+    """A case's test, without a file; `decided` says whether it decides, and passed or failed as expected."""
 
     vectors: Vectors
     asked: FromRuntime | RuntimePool
     decided = False
 
     def runtest(self) -> None:
-        """Ask the runtime, and judge what it says."""
+        """Ask the runtime, and judge its reply."""
         __tracebackhide__ = is_users
         judge = self.vectors.judge(self.name)
         [reply] = self.asked.answer([judge.case.question])
@@ -324,5 +324,5 @@ class _CaseTest(pytest.Function):
         self.decided = decides and not find_undeciding(judge.block, judge.criterion).any()
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Give a place and a title; of the name alone pytest would take the dots for those of modules."""
+        """Give a place and a title; in a bare name, pytest would take the dots for those of modules."""
         return self.config.rootpath / NAME, 0, f"case {self.name}"

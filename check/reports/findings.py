@@ -50,7 +50,7 @@ def show_command(report: Report, case_id: str) -> str:
 
 
 def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
-    """Yield how far a case is off, what explains it, and how to see more, a sentence a line."""
+    """Yield how far a case is off, what explains it, and how to see more; each in a line."""
     yield how_far_off(result)
     finding = report.diagnosis.by_case.get(result.id)
     if finding is not None:
@@ -61,7 +61,7 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
 
 
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:
-    """Return the end of the first line: what is certain, if it explains all."""
+    """Return the end of the first line: the findings, if they are certain and explain all."""
     found = diagnosis.findings
     if not found or not all(finding.certain for finding in found):
         return "; what may explain it, see below" if found else ""
@@ -86,7 +86,7 @@ def sentence(finding: Finding) -> str:
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield what explains the failures, what explains others as well, and what is left."""
+    """Yield each finding with its notes, then the failures that nothing explains."""
     if not diagnosis.failed:
         return
     several = ", of which one may count under several findings" * (len(diagnosis.findings) > 1)
@@ -105,7 +105,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def notes(finding: Finding) -> Iterator[str]:
-    """Yield what else explains as much, where a finding is not so, and whether the texts are silent."""
+    """Yield what else may explain a finding's failures, where it does not hold, and if the text is silent."""
     if finding.alternatives:
         others = [_placed(finding.sentence(names), finding) for names in finding.alternatives]
         more = f"; and {len(others) - 3} more" * (len(others) > 3)
@@ -119,7 +119,7 @@ def notes(finding: Finding) -> Iterator[str]:
 
 
 def failure_lines(report: Report) -> Iterator[str]:
-    """Yield failures, errors, what must be supported and is not, and what is missing."""
+    """Yield failures, errors, cases that are unsupported although required, and missing cases."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     ids = report.diagnosis.unexplained_ids
     first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
@@ -137,13 +137,13 @@ def failure_lines(report: Report) -> Iterator[str]:
 
 
 def _section(title: str, groups: Sequence[Iterable[str]], more: str = "more") -> Iterator[str]:
-    """Yield the first of some groups of lines below a title; nothing where there is none."""
+    """Yield the first groups of lines below a title; nothing if there are no groups."""
     yield from ["", title] if groups else []
     yield from list_some(groups, more)
 
 
 def _by_words(results: Sequence[CaseResult], words: Callable[[CaseResult], str]) -> list[list[str]]:
-    """Return the lines of cases; those whose words differ in numbers and dtypes alone are one, most first."""
+    """Return a group of lines for all cases whose words differ only in numbers and dtypes, largest first."""
     groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
     lines = []
     for cases in groups:
@@ -164,7 +164,7 @@ def first_to_look_at(report: Report) -> Iterator[str]:
 
 
 def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
-    """Return the plainest first, of each dtype in turn."""
+    """Sort cases: the plainest of each dtype, then the next plainest of each, and so on."""
     placed: Counter[str] = Counter()
     order = []
     for place, result in enumerate(sorted(results, key=lambda r: r.plainness)):
@@ -174,12 +174,12 @@ def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
 
 
 def id_line(case_id: str, indent: int, more: str = "") -> str:
-    """Return an id in a line, shortened in the middle where that is too short."""
+    """Return an id in a line, shortened in the middle if it does not fit."""
     return " " * indent + fit(case_id, width() - indent - len(more)) + more
 
 
 def expected_lines(report: Report) -> Iterator[str]:
-    """Yield what each expectation excuses, and which ones to change."""
+    """Yield what each expectation excuses, and the expectations that need a change."""
     otherwise = [r for r in report.unexpected if r.instead]
     instead = _by_words(otherwise, lambda r: r.instead.in_words if r.instead else "")
     yield from _section("wrong in another way than expected:", instead, "other ways")
@@ -217,7 +217,7 @@ def _use_lines(use: Use, text: str) -> list[str]:
 
 
 def _narrower(use: Use, report: Report) -> str:
-    """Return how many cases pass, and how to name what fails and nothing else that fails or passes."""
+    """Return how many named cases pass, and narrower globs for those that failed as expected."""
     failed, judged = {*use.failed}, [r for r in report.results if r.verdict != "unsupported"]
     others = [r.id for r in judged if r.decides and r.id not in failed]
     globs, left = find_globs(use.failed, others, _NARROWER)
@@ -227,13 +227,13 @@ def _narrower(use: Use, report: Report) -> str:
 
 
 def how_many_refused(refusals: Sequence[Refusal]) -> str:
-    """Return how many invalid questions were refused, of those that were asked."""
+    """Return how many of the invalid questions that were asked were refused."""
     found = counts(refusals)
     return f"{found['refused']} of {len(refusals) - found['unasked']} invalid questions refused"
 
 
 def refusals_in_short(refusals: Sequence[Refusal]) -> str:
-    """Return what of the refusals makes the verdict, for the first line; "" where nothing does."""
+    """Return how many questions were wrongly accepted, for the first line; "" if none."""
     wrong = [one for one in refusals if one.wrong]
     known = sum(one.expected is not None for one in wrong)
     expected = f", {known} of them expected" if known else ""
@@ -241,7 +241,7 @@ def refusals_in_short(refusals: Sequence[Refusal]) -> str:
 
 
 def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
-    """Yield how many were refused, and each defect that was not, with its dtypes."""
+    """Yield how many questions were refused, and each defect that was accepted, with its dtypes."""
     if not refusals:
         return
     found = counts(refusals)

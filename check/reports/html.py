@@ -33,15 +33,15 @@ from .trace import against_lines, step_lines
 
 HERE = Path(__file__).parent / "page"
 MOST_FAILURES = 50
-"""Maximum failures in the table that needs no program."""
+"""Maximum failures in the table that is shown even without JavaScript."""
 MOST_BYTES = 1_500_000
-"""Maximum bytes of the values of failing cases in a page; of more cases the plainest are whole."""
+"""Maximum bytes of failing cases' values in a page; the plainest cases come first."""
 MOST_ELEMENTS = 4096
-"""Maximum elements that are shown of an output: those that are furthest off."""
+"""Maximum elements of an output that are shown; larger outputs show those that are furthest off."""
 MOST_TRACED = 48
-"""Maximum cases with their trace; each takes some hundredths of a second."""
+"""Maximum cases with a trace; each trace takes some hundredths of a second."""
 MOST_STEPS = 64
-"""Maximum steps of a traced case, over all rows and directions."""
+"""Maximum steps of a traced case, in all rows and directions together."""
 VERDICTS = {verdict: verdict for verdict in ("passed", "failed", "error", "missing", "unsupported")}
 VERDICTS["error"] = "errors"
 """The verdicts of cases, and the word for a count of them."""
@@ -56,7 +56,7 @@ def check_installed() -> None:
 
 
 def html_page(reports: Sequence[Report]) -> str:
-    """Return the page of reports, one on each runtime, side by side; they may be on different cases.
+    """Return the page that shows reports of runtimes side by side; their cases may differ.
 
     Raises GrucibleError where jinja2 is not installed.
     """
@@ -95,7 +95,7 @@ def html_page(reports: Sequence[Report]) -> str:
 
 
 def pack(value: Any) -> str:
-    """Return the JSON of a value, its texts escaped, compressed, in base64, which no markup can hide in."""
+    """Return a value as JSON with escaped texts, compressed, in base64, where no markup can hide."""
     text = json.dumps(_printable(value), separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
 
@@ -109,7 +109,7 @@ def _printable(value: Any) -> Any:
 
 
 def short_ratio(number: float) -> float | str:
-    """Return a ratio to four digits, on the side of 1 where it is; infinity and NaN as a text."""
+    """Return a ratio to four digits, never rounded down to 1; infinity and NaN as a text."""
     if not math.isfinite(number):
         return str(number)
     short = float(f"{number:.4g}")
@@ -117,14 +117,14 @@ def short_ratio(number: float) -> float | str:
 
 
 def _explanations(report: Report) -> dict[str, int]:
-    """Return the sentences that explain cases with their numbers: those of the findings first."""
+    """Return each sentence that explains cases with its number; the findings' sentences come first."""
     used = dict.fromkeys(map(sentence, report.diagnosis.by_case.values()))
     first = [text for text in map(sentence, report.diagnosis.findings) if text in used]
     return {text: number for number, text in enumerate(dict.fromkeys([*first, *used]))}
 
 
 def _summary(report: Report) -> dict[str, Any]:
-    """Return what the page shows of a runtime before anything is clicked."""
+    """Return what the page shows of a runtime without JavaScript."""
     wrong = [result for result in report.results if result.wrong]
     first = sorted(plainest(wrong), key=lambda r: (bool(r.expected), r.verdict != "failed"))
     return {
@@ -140,7 +140,7 @@ def _summary(report: Report) -> dict[str, Any]:
 
 
 def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
-    """Return what was found for one runtime: of the whole, and in columns of each case.
+    """Return what was found for one runtime: in all, and in columns with an entry for each case.
 
     A ratio is -1 where it is infinite, null where nothing was compared. A verdict is its first letter, or `-`
     for a case that the runtime was not asked.
@@ -173,7 +173,7 @@ def _ratio(one: CaseResult | None) -> float | str | None:
 
 
 def _growth(growth: Growth) -> dict[str, Any]:
-    """Return by step the error of the worst case and of the middle one, of those that passed and others."""
+    """Return each step's worst and median error, for cases that passed and for the others."""
 
     def curves(errors: list[list[float]]) -> dict[str, Any]:
         return {
@@ -189,9 +189,9 @@ def _growth(growth: Growth) -> dict[str, Any]:
 
 
 def pack_cases(report: Report, most: int = MOST_BYTES) -> dict[str, str]:
-    """Return by id the packed values of failing cases in `most` bytes.
+    """Return by id the packed values of failing cases, in at most `most` bytes.
 
-    Each explanation has its turn, the plainest case of it first.
+    The plainest case of each explanation comes first, then the next one of each.
     """
     kept = {
         case_id: (part, row)
@@ -218,7 +218,7 @@ def pack_cases(report: Report, most: int = MOST_BYTES) -> dict[str, str]:
 
 
 def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
-    """Return a block of one case for the page: what it asks, and every element; with its trace, if asked."""
+    """Return a case for the page: what it asks, and its elements; with a trace if `traced_for` is a name."""
     block, answer = one.block, one.block.answer
     admitted = one.criterion.admitted(block, STORED)
     compared = Differences(answer.outputs, one.observed, block.dtype, signed_zero=False)
@@ -247,7 +247,7 @@ def _case(one: FailingBlock, traced_for: str) -> dict[str, Any]:
 
 
 def _elements(expected: Array, observed: Array, admitted: Array, off: Array) -> dict[str, Any]:
-    """Return the elements of an output, or of very many those that are furthest off, with their places."""
+    """Return the elements of an output; of a large one, those that are furthest off, with their places."""
     found: dict[str, Any] = {"shape": list(expected.shape)}
     columns: list[Any] = [one.ravel() for one in (expected, observed, admitted, off)]
     if expected.size > MOST_ELEMENTS:
@@ -257,12 +257,12 @@ def _elements(expected: Array, observed: Array, admitted: Array, off: Array) -> 
     short = [[short_ratio(float(number)) for number in column] for column in columns[2:]]
     names = ("expected", "observed", "admitted", "ratio")
     for name, column in zip(names, [*columns[:2], *short], strict=True):
-        found[name] = " ".join(map(str, column))  # the fewest digits that tell a number from others
+        found[name] = " ".join(map(str, column))  # the fewest digits that tell numbers apart
     return found
 
 
 def _trace_lines(one: FailingBlock, runtime: str) -> list[str]:
-    """Return where the observed states leave the exact ones; nothing of a case of too many steps."""
+    """Return where the observed states leave the exact ones; nothing if there are too many steps."""
     steps = sum(int(s.inputs.lengths.sum()) * len(s.semantics.directions) for s in one.stacked)
     if steps > MOST_STEPS:
         return []

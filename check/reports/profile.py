@@ -25,15 +25,15 @@ _STATUSES: dict[Status, str] = {
     "malformed": "outputs of other names, shapes or dtypes",
     "missing": "not asked any more, after too many deaths",
 }
-"""By status, what it means."""
+"""The meaning of each status."""
 _LEGEND = {"float32 …": "right, in no better arithmetic than this", "–": "no such question"}
-"""What else a cell may be."""
+"""Other texts of a cell, with their meanings."""
 _TITLES: dict[Status, str] = {"wrong": "silently wrong", "right": "right, in coarser arithmetic"}
-"""What a note begins with, where that is not the status."""
+"""The beginning of a note, for statuses that do not begin it themselves."""
 _NAMED = 5
-"""Maximum features that are named, where more look the same."""
+"""Maximum features that a note names; the others are counted."""
 _MANY = 8
-"""Minimum features of equal cells, one behind the other, that share a line."""
+"""Minimum features with equal cells, one after another, that share a line."""
 _MOST_TEXT = 300
 """Maximum characters of a text in a page."""
 _ACCEPTED = {
@@ -41,7 +41,7 @@ _ACCEPTED = {
     "garbage": "accepted, with other numbers",
     "crash": "crashed, or hung",
 }
-"""By outcome, what became of an invalid question that was not refused."""
+"""The words for each outcome of an invalid question that was not refused."""
 _HEAD = """\
 Each runtime was asked plain questions: a baseline, and then one feature at a time. Some features change
 nothing: a default written out, something left out, another size. The names of features are the parts of case
@@ -53,7 +53,7 @@ only what a text forbids counts.
 
 
 def summary_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
-    """Yield how many features of each operator have which status, and what is not right."""
+    """Yield how many features of each operator have each status, and what is not right."""
     yield f"{profile.runtime} {profile.version}".rstrip()
     by_operator = group(profile.rows, lambda row: row.operator)
     for operator, rows in by_operator.items():
@@ -76,14 +76,14 @@ def _count(rows: Sequence[Row]) -> str:
 
 
 def is_coarse(row: Row) -> bool:
-    """Whether a feature is right in coarser arithmetic alone than its dtype requires."""
+    """Say whether a feature is right, but only in coarser arithmetic than its dtype requires."""
     names = [one.name for one in CLASSES[row.dtype]]
     wanted = names.index(REQUIRED[row.dtype])
     return row.status == "right" and names.index(row.arithmetic) > wanted
 
 
 def _notes(rows: Sequence[Row], *, full: bool = False) -> Iterator[str]:
-    """Yield what is wrong with features of an operator, like ones together; wrong numbers first."""
+    """Yield what is wrong with an operator's features, wrong numbers first; like features share a note."""
     noted = [r for r in rows if r.status != "right" or (is_coarse(r) and r.feature != AGAIN)]
     noted.sort(key=lambda row: (row.status != "wrong", row.status != "right"))
     for (status, _), members in group(noted, lambda row: (row.status, mask(_about(row)))).items():
@@ -130,9 +130,9 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
 
 
 def _table(columns: Sequence[Sequence[Row]], *, full: bool) -> Iterator[list[str]]:
-    """Yield features with a cell of each column.
+    """Yield a line for each feature, with a cell for each column.
 
-    Without `full`, many features one behind the other with equal cells share a line.
+    Without `full`, consecutive features with equal cells share a line if they are many.
     """
     by_feature = [{row.feature: row for row in column} for column in columns]
     features = dict.fromkeys(feature for column in by_feature for feature in column)
@@ -167,7 +167,7 @@ def _accepted(refusals: Sequence[Refusal]) -> Iterator[str]:
 
 
 def profiles_json(profiles: Sequence[Profile]) -> str:
-    """Return profiles as JSON, as check/JSON.md describes it."""
+    """Return profiles as JSON, which check/JSON.md describes."""
     return format_json(
         {
             "grucible_profile": 1,

@@ -27,9 +27,9 @@ _MOST_NAMED = 5
 
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
-    """Return the block of the one case whose id is, or matches, `wanted`, and its file.
+    """Return the block of the only case whose id is, or matches, `wanted`, and its file.
 
-    Raises GrucibleError where none or several match, and where it lacks the tolerances of a class.
+    Raises GrucibleError where no case or several match, and where the block lacks the tolerances of a class.
     """
     opened = open_set(vectors, (wanted,))
     nothing = (
@@ -42,7 +42,7 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 
 
 def _choose(wanted: str, ids: Sequence[str], nothing: str) -> str:
-    """Return the id that `wanted` is, or matches. Raises GrucibleError where none or several do."""
+    """Return the only id that equals or matches `wanted`. Raises GrucibleError for no id or several."""
     if not ids:
         raise GrucibleError(nothing)
     if len(ids) > 1 and wanted not in ids:
@@ -118,7 +118,7 @@ def _arrays(title: str, arrays: Mapping[str, Array], full: bool) -> Iterator[str
 
 
 def _tolerances(case: Case) -> Iterator[str]:
-    """Yield the range of the tolerances in each class, where they are no padding."""
+    """Yield the range of the tolerances in each class, without those of padding."""
     yield from ["", "tolerances, by class of arithmetic: least, median, largest"]
     for one in CLASSES[case.dtype]:
         for name, limit in case.answer.tolerances[one.name].items():
@@ -129,7 +129,7 @@ def _tolerances(case: Case) -> Iterator[str]:
 
 
 def _caught(block: Block) -> Iterator[str]:
-    """Yield the misreadings that the case of a block of one catches, if it is small enough."""
+    """Yield the misreadings that the only case of a block catches, if the case is small enough."""
     if too_large(block.question(0)):
         yield from ["", "which misreadings it catches is not computed: it is too large for that"]
         return

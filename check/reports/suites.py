@@ -1,4 +1,4 @@
-"""How much vectors notice: a score as text and JSON, and the page about other people's suites."""
+"""What vectors notice: a score as text and JSON, and the page about other people's suites."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def score_json(found: Score) -> str:
 
 @dataclass(frozen=True)
 class Suite:
-    """Vectors that somebody's cases were made into, in the file `vectors`, with their score.
+    """Somebody's cases, which were imported into the file `vectors`, with their score.
 
-    `pair` is what their harness admits, None for the derived tolerances. `report` is about the outputs that
-    they expect, None where there are none.
+    `pair` is what the suite's harness admits, None for the derived tolerances. `report` is about the outputs
+    that the suite expects, None where there are none.
     """
 
     vectors: Path
@@ -123,13 +123,13 @@ class Suite:
     report: Report | None
 
     def noticed_by(self, operator: str, misreading: str) -> int | None:
-        """Count the cases that notice a misreading; None where none could."""
+        """Count the cases that notice a misreading; None if no case can."""
         caught = self.score.caught[operator].get(misreading)
         return sum(one.cases for one in caught.values()) if caught else None
 
 
 def audit(vectors: Path, pair: Pair | None) -> Suite:
-    """Score a suite, and judge the outputs that it expects, which stand in `*.outputs.h5` beside it.
+    """Score a suite, and judge the outputs that it expects, if `*.outputs.h5` stands beside it.
 
     Raises GrucibleError where the vectors cannot be used.
     """

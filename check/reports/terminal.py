@@ -52,7 +52,7 @@ def report_lines(report: Report) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
-    """Yield a header and rows of cells; nothing where there is only a header."""
+    """Yield a table with a header; nothing if it has only a header."""
     if len(rows) > 1:
         yield from ["", *format_table(rows[0], rows[1:], right).splitlines()]
 
@@ -71,7 +71,7 @@ def quiet_lines(report: Report) -> Iterator[str]:
 
 
 def _judged(report: Report) -> str:
-    """Return what was judged, by how many vector files, and where these come from."""
+    """Return what was judged, by how many vector files, and the origins of these files."""
     origins, count = Counter(report.origins.values()), len(report.origins)
     files = f"{'file' if count == 1 else 'files'} of {report.vectors}"
     kinds = ", ".join(f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one])
@@ -107,7 +107,7 @@ def headline(report: Report) -> str:
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
-    """Yield titles, then how many cases of each dtype have each verdict; last, what does not decide."""
+    """Yield titles, then for each dtype the number of cases with each verdict; last, what does not decide."""
     verdicts: list[CaseVerdict] = ["passed", "failed", "error", "missing", "unsupported"]
     yield ("", "cases", "passed", "failed", "errors", "missing", "unsupported", "")
     groups = group(report.results, lambda r: (not r.decides, r.dtype if r.decides else r.tier))
@@ -118,7 +118,7 @@ def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
 
 
 def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
-    """Return by dtype the required arithmetic, the observed one, and the worst ratio."""
+    """Return for each dtype the required arithmetic, the observed arithmetic, and the worst ratio."""
     return [
         (
             grade.dtype,
@@ -132,7 +132,7 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
 
 
 def _arithmetic(report: Report) -> Iterator[str]:
-    """Yield the arithmetic that each dtype requires and holds, and what of it decides nothing."""
+    """Yield the required and the observed arithmetic of each dtype, and the cases that decide nothing."""
     header = ("arithmetic", "required", "observed", "worst error/tolerance")
     yield from _table([header, *arithmetic_rows(report)], [3])
     for grade in report.grades.values():
@@ -151,7 +151,7 @@ def _short(ratio: float) -> str:
 
 
 def _readings(report: Report) -> Iterator[str]:
-    """Yield the readings followed, but those that are the stored ones everywhere."""
+    """Yield the readings that were followed, except where all cases follow the stored one."""
     stored = {one.ledger: one.stored for one in READINGS.values()}
     for ledger, followed in report.readings_followed.items():
         if set(followed) == {STORED}:

@@ -15,7 +15,7 @@ from ...cases.console import escape, escape_commands
 from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
 
 USUAL, NARROWEST, WIDEST = 80, 40, 160
-"""Columns: where there is no terminal, and within which the terminal's are used."""
+"""Columns without a terminal, and the least and the most columns that are used of a terminal."""
 SHOWN = 10
 """Maximum items of a list in a report; JSON has all of them."""
 MOST_WHOLE = 1 << 20
@@ -24,24 +24,24 @@ VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?
 """Numbers and dtypes in a message."""
 _LINE_ENDS = re.compile(r"[\t\r\n]")
 _SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
-"""What Markdown does not show as it is; between a letter and a letter it does show an underscore."""
+"""Characters that Markdown does not show as they are; it shows an underscore between two letters."""
 _PARTS = re.compile(r"[^\s`|]+|[\s`|]+")
 _LINKED = re.compile(r"://|www\.|@|#\d|GH-\d", re.IGNORECASE)
-"""What GitHub makes a link of in a word, or a message to somebody."""
+"""The parts of a word from which GitHub makes a link, or a message to somebody."""
 
 _Item = TypeVar("_Item")
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 def width() -> int:
-    """Return the columns of a line: those of the terminal, or of COLUMNS, where that is set."""
+    """Return the columns of a line: those of the terminal, or COLUMNS, if that is set."""
     return min(WIDEST, max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns))
 
 
 def wrap(text: str, indent: int, more: int | None = None, *, cut: bool = True) -> list[str]:
     """Return lines of at most `width`, the first indented by `indent`, the others by `more`.
 
-    Without `cut` no word is cut, such as a path. What a terminal would obey is written out.
+    Without `cut`, no word is cut, such as a path. Control characters are written out.
     """
     rest = indent if more is None else more
     return textwrap.wrap(
@@ -51,7 +51,7 @@ def wrap(text: str, indent: int, more: int | None = None, *, cut: bool = True) -
 
 
 def fit(text: str, columns: int) -> str:
-    """Return a text in these columns; of a longer one the head and the tail, which has the cause."""
+    """Return a text in these columns; a longer text keeps its head and its tail, which has the cause."""
     head = (columns - 3) // 3
     return text if len(text) <= columns else f"{text[:head]} … {text[3 + head - columns :]}"
 
@@ -59,7 +59,7 @@ def fit(text: str, columns: int) -> str:
 def list_some(
     groups: Sequence[Iterable[str]], more: str = "more", *, indent: int = 2
 ) -> Iterator[str]:
-    """Yield the lines of the first ten groups, and how many groups there are besides."""
+    """Yield the lines of the first SHOWN groups, and how many further groups there are."""
     for lines in groups[:SHOWN]:
         yield from lines
     if len(groups) > SHOWN:
@@ -67,7 +67,7 @@ def list_some(
 
 
 def group(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
-    """Return the items by their keys, in the order of the first of each."""
+    """Return the items by key; keys are in the order of their first items."""
     found: dict[_Key, list[_Item]] = {}
     for item in items:
         found.setdefault(key(item), []).append(item)
@@ -87,7 +87,7 @@ def plural(count: int, word: str) -> str:
 def array_lines(array: Array, columns: int, *, whole: bool) -> list[str]:
     """Return an array in lines, in the fewest digits that tell a number from its neighbours.
 
-    Of many numbers the first and the last ones, unless it is to be `whole`.
+    Of many numbers, only the first and the last are shown, unless `whole`.
     """
     if dtype_name(array.dtype) == "bfloat16":
         array = array.astype(np.float32)
@@ -99,13 +99,13 @@ def array_lines(array: Array, columns: int, *, whole: bool) -> list[str]:
 
 
 def as_block(text: str) -> str:
-    """Return escaped lines as a block of code of Markdown, between more backticks than follow in it."""
+    """Return escaped lines as a Markdown block of code, between more backticks than any row inside."""
     fence = "`" * max([3, *(1 + len(found) for found in re.findall("`+", text))])
     return f"{fence}text\n{escape_commands(text)}\n{fence}"
 
 
 def as_markdown(text: str) -> str:
-    """Return a text that Markdown shows as it is, in a table too. A word that would be a link is code."""
+    """Return a text that Markdown shows as it is, even in a table. Words that would be links are code."""
 
     def show(part: re.Match[str]) -> str:
         if _LINKED.search(part[0]):

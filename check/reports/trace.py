@@ -29,16 +29,16 @@ VERSION = 1
 FIRST = "grucible_trace"
 """The first array of an .npz file, which holds VERSION and marks the file as a trace."""
 MARK = re.compile(rb"PK\x03\x04.{26}" + FIRST.encode() + rb"\.npy", re.DOTALL)
-"""The beginning of such a file."""
+"""The beginning of an .npz file that holds a trace."""
 _MOST_ROWS, _MOST_STEPS = 4, 8
 """Maximum rows, and steps of a row, that are printed without --full; the others are counted."""
 _NAME = 8
-"""Columns of the names of quantities, and of `observed`."""
+"""Columns for a quantity's name, or for `observed`."""
 _ORDER = ("a_z", "a_r", "z", "r", "u", "a_h", "t", "state")
 
 
 def head_lines(trace: Trace, file: str) -> Iterator[str]:
-    """Yield the case, and where it stands."""
+    """Yield the case's id, and the file that has the case."""
     yield from (trace.case.id, f"  in {file}")
     yield f"  every number exact, rounded once to {trace.case.dtype}"
 
@@ -46,7 +46,7 @@ def head_lines(trace: Trace, file: str) -> Iterator[str]:
 def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
     """Yield whether the observed outputs pass, where they leave the exact states, and the wrong steps.
 
-    Nothing where nothing was observed.
+    Yields nothing where nothing was observed.
     """
     found = traced.found
     if found is None:
@@ -66,11 +66,11 @@ def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
 
 
 def verdict(name: str, found: Deviation) -> str:
-    """Return whether what is called `name` passes the case, and if not, its worst element."""
+    """Return whether the runtime called `name` passes the case, and if not, the worst element."""
     result = found.result
     if result.verdict == "passed":
         read = ""
-        if result.readings and all(result.readings):  # never the stored one
+        if result.readings and all(result.readings):  # the stored one does not pass
             read = f", under the reading {' and '.join(result.readings[0])}"
         return f"{name} passes{read}: the largest error is {result.worst_ratio:.3g} × tolerance"
     if result.verdict != "failed":
@@ -105,7 +105,7 @@ def sentences(found: Deviation) -> Iterator[str]:
 
 
 def _expected(one: Leaving | Beside, found: Deviation) -> str:
-    """Return two numbers of the case's dtype, in the fewest digits that tell them from others."""
+    """Return both numbers in the case's dtype, in the fewest digits that tell them from others."""
     dtype = FLOAT_TYPES[found.result.dtype].numpy.type
     return f"expected {dtype(one.expected)!s}, got {dtype(one.observed)!s}"
 
@@ -115,7 +115,7 @@ def _at(place: StepPlace) -> str:
 
 
 def _wrong_in_words(found: Deviation) -> str:
-    """Return how many steps are wrong from the observed state before them."""
+    """Return how many steps do not follow from the observed state before them."""
     wrong, total = len(found.wrong), found.steps
     if not found.every:
         return "at which step they go wrong is unknown: the other states are not handed out"
@@ -131,7 +131,7 @@ def _wrong_in_words(found: Deviation) -> str:
 def wrong_steps(found: Deviation, hidden: int) -> Iterator[str]:
     """Yield the steps that are wrong by themselves, such as `forward, rows 0-2: step 4, every unit`.
 
-    Nothing where a sentence names them: one step, every step, or other states in Y.
+    Yields nothing where `sentences` says enough: one step, every step, or other states in Y.
     """
     if found.last_alone_right or len(found.wrong) in (1, found.steps):
         return
@@ -143,7 +143,7 @@ def wrong_steps(found: Deviation, hidden: int) -> Iterator[str]:
 
 
 def name_ranges(word: str, numbers: Sequence[int]) -> str:
-    """Return numbers in order, as `steps 0-3, 5`."""
+    """Return ascending numbers as ranges, such as `steps 0-3, 5`."""
     places = groupby(enumerate(numbers), lambda one: one[1] - one[0])
     runs = [[number for _, number in run] for _, run in places]
     named = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
@@ -151,10 +151,10 @@ def name_ranges(word: str, numbers: Sequence[int]) -> str:
 
 
 def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
-    """Yield what each quantity is, and its numbers step after step, in the order of processing.
+    """Yield each quantity's formula, and its numbers step after step, in the order of processing.
 
-    Against observed outputs, it is the first step of each direction that leaves the exact states. It is all
-    of a `part` where one is asked for, and all where everything is to be printed.
+    With observed outputs, only the first step of each direction that leaves the exact states is shown, unless
+    a `part` is asked for, or `full`. Otherwise the steps of `part` are shown.
     """
     case, found, before = traced.trace.case, traced.found, list[str]()
     operator = OPERATORS[case.operator]
@@ -182,7 +182,7 @@ def step_lines(traced: Traced, part: StepRange, *, full: bool) -> Iterator[str]:
 def _rows(
     one: DirectionTrace, part: StepRange, states: Array | None, first: Leaving | None, *, full: bool
 ) -> Iterator[str]:
-    """Yield the steps of each row; of many rows and steps, the first ones unless `full`."""
+    """Yield the steps of each row; unless `full`, only the first of many rows and steps."""
     rows = part.rows(one)
     for row in rows if full else rows[:_MOST_ROWS]:
         count, steps = int(one.lengths[row]), part.steps(one, row)
@@ -216,7 +216,7 @@ def _numbers(name: str, array: Array, *, full: bool) -> Iterator[str]:
 def trace_npz(traced: Traced) -> bytes:
     """Make an .npz file of a trace: `lengths`, `forward/z` and so on, and `forward/observed`.
 
-    bfloat16 arrays are their 16 bits, uint16.
+    bfloat16 arrays are stored as their bits, in uint16.
     """
     directions = traced.trace.directions
     arrays: Arrays = {FIRST: np.array(VERSION), "lengths": directions[0].lengths}
@@ -279,7 +279,7 @@ def _describe_rows(
 
 
 def _describe(one: Any) -> dict[str, Any]:
-    """Describe a finding by its fields, those of its place among them."""
+    """Describe a finding by its fields, including the fields of its place."""
     value = asdict(one)
     flat = value.pop("place", {}) | value
     return {k: encode_number(v) if isinstance(v, float) else v for k, v in flat.items()}

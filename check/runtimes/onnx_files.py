@@ -1,7 +1,7 @@
 """The runtimes that read a file with the model of one ONNX GRU.
 
-Each has a function that loads the file's `content` and returns one from the inputs by name to a list of the
-outputs `names`. Such a function imports its package itself: scripts (`check/scripts`) copy its text.
+Each has a function that loads the file's `content`, and returns a function from inputs by name to a list of
+the outputs `names`. The first imports its package itself, because scripts (`check/scripts`) copy its text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _CACHED_MODELS = 64
 _TIME = re.compile(r"\[\d\d:\d\d:\d\d\]")
-"""The start of the lines in which MNN's converter says what it does."""
+"""The start of the lines in which MNN's converter logs its work."""
 
 
 def load_onnxruntime(content: bytes, names: Sequence[str]) -> Any:
@@ -166,7 +166,7 @@ def load_mnn(content: bytes, names: Sequence[str], options: Sequence[str] = ()) 
 
 @contextlib.contextmanager
 def printed() -> Iterator[list[str]]:
-    """Keep what C code prints from standard output; at the end the list has it."""
+    """Keep from standard output what C code prints, and put it into the list at the end."""
     found: list[str] = []
     flush = ctypes.CDLL(None).fflush
     flush(None)
@@ -185,7 +185,7 @@ def printed() -> Iterator[list[str]]:
 
 
 def _load_mnn_quietly(content: bytes, names: Sequence[str], options: Sequence[str] = ()) -> Any:
-    """Load a model in MNN; an error has what MNN prints."""
+    """Load a model in MNN; keep what MNN prints, and put it into an error's message."""
 
     def run(feeds: dict[str, Any]) -> list[Any]:
         with printed() as lines:
@@ -220,7 +220,7 @@ _KINDS |= {
     "onnxruntime-opset7": _KINDS["onnxruntime"],
     "openvino-onnx-dynamic": _KINDS["openvino-onnx"],
 }
-"""What each runtime runs on, how it loads a model, the module that has its version, and what follows that."""
+"""What each runtime is, how it loads a model, which module has its version, and what follows the version."""
 
 
 def _version(module: str) -> str:
@@ -232,11 +232,11 @@ def _version(module: str) -> str:
 
 
 class ONNXFileRuntime:
-    """A runtime of ONNX GRU, called `name`; it imports its package when it is made.
+    """A runtime of ONNX GRU, called `name`; it imports its package when it is created.
 
     The model has one GRU node, posed as `posed.ONNX_FILES` says. Questions of other operators are converted
-    first, where ONNX GRU can ask the same. A model without constants is kept, and serves every case that asks
-    the same question of other numbers.
+    first, where ONNX GRU can ask the same. A model without constants is kept, and serves every case that
+    differs only in the numbers of its inputs.
     """
 
     parallel = True
@@ -252,10 +252,10 @@ class ONNXFileRuntime:
         self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._loaded)
 
     def __call__(self, question: Question) -> Arrays:
-        """Return the runtime's outputs for `question`, in the dtypes that it gives them.
+        """Return the runtime's outputs for `question`, in the runtime's own dtypes.
 
-        Raises Unsupported for what ONNX GRU cannot ask, and for what the runtime does not offer. What the
-        runtime refuses is its own exception.
+        Raises Unsupported for what ONNX GRU cannot ask, and for what the runtime does not offer. Where the
+        runtime refuses, its own exception is raised.
         """
         return run_as(GRU, self._run, question)
 

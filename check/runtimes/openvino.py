@@ -2,8 +2,8 @@
 
 A case becomes a model of one node (vectors.exchange.openvino_model), which is compiled and run. Models are
 static in shape, or dynamic in batch and time. They are compiled with `posed.EXACT`: in
-float32 (the default is bfloat16 on CPUs that have it), and without streams, so a model runs in the calling
-thread: results are the same bits, and a process that has run cases can fork.
+float32 (the default is bfloat16 on CPUs that have it), and without streams. So a model runs in the calling
+thread, results are the same bits each time, and a process that has run cases can fork.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .posed import (
 
 _OPERATORS = {operator.name: operator for operator in OPERATORS}
 _CACHED_MODELS = 32
-"""Maximum models that are kept, of 1.1 MB each; cases that share a model follow one another."""
+"""Maximum models that are kept; each takes 1.1 MB, and cases that share a model follow one another."""
 _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 """A node's name in a message, `Split_1234`: the number counts all nodes the process ever made."""
 
@@ -40,10 +40,10 @@ class OpenVINO:
     """GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin: float16, float32, float64, bfloat16.
 
     With `posing.constant_weights`, as in real models, every case compiles a model of its own (some 20 ms).
-    Otherwise a compiled model serves every case that asks the same question of other numbers. With
+    Otherwise a compiled model serves every case that differs only in the numbers of its inputs. With
     `posing.dynamic`, a model also serves all batches, numbers of steps and lengths.
 
-    One object is for one thread at a time: a kept model has one inference request.
+    Only one thread at a time may use an object: a kept model has one inference request.
     """
 
     parallel = True
@@ -67,9 +67,9 @@ class OpenVINO:
     def __call__(self, question: Question) -> Arrays:
         """Give the outputs of OpenVINO for `question`: `Ho`, or `Y` and `Ho`, shaped as specified.
 
-        Their dtype is the type that OpenVINO gives the output; bfloat16 is an `ml_dtypes` array. A
-        question of another owner's operator is asked as a GRUSequence-5; raises Unsupported where that cannot
-        be. What OpenVINO refuses is its own RuntimeError.
+        Outputs keep OpenVINO's dtypes; bfloat16 is an `ml_dtypes` array. A question of another owner's
+        operator is asked as a GRUSequence-5. Raises Unsupported where that is not possible. Where OpenVINO
+        refuses, it raises its own RuntimeError.
         """
         return run_as(openvino_operator(question), self._run, question)
 

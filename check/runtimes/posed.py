@@ -1,6 +1,6 @@
 """How each named runtime is asked: what becomes a constant of its model, and what it is not asked.
 
-Nothing here loads a runtime: a script for one (`check/scripts`) is also written where it is not installed.
+Nothing here loads a runtime: `check/scripts` writes scripts for runtimes that are not installed, too.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ ONNX_FILES = {
     "mnn-kernel": Posing(),
     "tract": Posing(WEIGHTS | LENGTHS),  # it knows no sequence_lens but an initializer
 }
-"""The runtimes that are given the model of one ONNX GRU, by name."""
+"""The runtimes that get a model of one ONNX GRU, by name."""
 OWN_KERNEL = ["--useOriginRNNImpl"]
 """The options of MNN's converter that `mnn-kernel` is asked with."""
 EXACT: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS": 0}
-"""No bfloat16 where the model has none, and the model runs in the calling thread."""
+"""Properties of OpenVINO: no bfloat16 unless the model has it; the model runs in the calling thread."""
 
 
 @dataclass(frozen=True)
 class OpenVINOPosing:
-    """How OpenVINO's own operators are asked of it.
+    """How OpenVINO is asked its own operators.
 
     With `constant_weights`, W, R and B are Constants, else Parameters. With `dynamic`, batch and number
     of steps are dynamic dimensions. With `own_precision` no INFERENCE_PRECISION_HINT is given.
@@ -58,7 +58,7 @@ class OpenVINOPosing:
 
     @property
     def properties(self) -> dict[str, str | int]:
-        """What a model is compiled with."""
+        """The properties with which a model is compiled."""
         return {"NUM_STREAMS": 0} if self.own_precision else EXACT
 
 
@@ -69,18 +69,18 @@ OPENVINO = {
     "openvino-dynamic-parameters": OpenVINOPosing(dynamic=True),
     "openvino-default": OpenVINOPosing(own_precision=True),
 }
-"""The runtimes that are given a model of OpenVINO's, by name."""
+"""The runtimes that get a model of one of OpenVINO's operators, by name."""
 
 
 def openvino_operator(question: Question) -> Operator:
-    """Find the operator of OpenVINO's that `question` is asked as: its own, or GRUSequence-5."""
+    """Find OpenVINO's operator that asks `question`: the question's own, or else GRUSequence-5."""
     own = question.operator in {one.name for one in OPERATORS}
     return operator_named(question.operator) if own else GRU_SEQUENCE
 
 
 @cache
 def openvino_core() -> Any:
-    """Return OpenVINO's core, which loads plugins once."""
+    """Return OpenVINO's core; a single core loads each plugin only once."""
     import openvino
 
     return openvino.Core()
@@ -94,7 +94,7 @@ def infer_openvino(model: Any, properties: Mapping[str, str | int]) -> Any:
         for index, array in enumerate(feeds.values()):
             tensor = request.get_input_tensor(index)
             if tuple(tensor.shape) != array.shape:
-                tensor.shape = array.shape  # of a dynamic model
+                tensor.shape = array.shape  # the model is dynamic
             tensor.data.view(array.dtype)[...] = array
         request.infer()
         found = [tensor.data.copy() for tensor in request.output_tensors]
@@ -113,13 +113,13 @@ _DTYPES = {
     ),
     "onnxruntime": ({"float64", "bfloat16"}, "ONNX Runtime's GRU has no {}"),
 }
-"""By the first word of a runtime's name, the dtypes that it does not offer, and how to say so."""
+"""The dtypes that a runtime does not offer, and how to say so, by the first word of its name."""
 
 
 def decline(name: str, question: Question) -> None:
     """Raise Unsupported, with the reason, where the runtime of this name is not asked `question`.
 
-    Either it says that it does not offer it, or there is no way into it.
+    Either the runtime says that it does not offer the question, or there is no way to ask it.
     """
     family = name.partition("-")[0]
     if family == "onnxruntime":
@@ -138,8 +138,8 @@ def run_as(
 ) -> Arrays:
     """Run `question` by `run`, which answers questions of `operator`, and convert the outputs back.
 
-    Raises Unsupported where `operator` cannot ask the same. It does so for questions that must be refused,
-    too: our conversion would refuse or accept them.
+    Raises Unsupported where `operator` cannot ask the same. This includes every question that must be
+    refused: our conversion, not the runtime, would refuse or accept it.
     """
     if question.operator == operator.name:
         return dict(run(question))

@@ -30,24 +30,24 @@ _LIBRARIES = (
     *map(Path, {sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")}),
 )
 MOST_FRAMES, MOST_FRAME = 40, 300
-"""Maximum lines of a traceback, and characters of each; a report holds one for every case that raised."""
+"""Maximum lines of a traceback, and characters of a line; a report has one for every case that raised."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
 
 
 class RuntimeNotInstalled(RuntimeNotUsable):
-    """A runtime that is known by name needs a package that is not there."""
+    """A runtime that is known by name needs a package that is not installed."""
 
 
 class Unsupported(Exception):
-    """Raised by a runtime, with the reason, for a question it declares it does not offer."""
+    """A runtime declares, with the reason, that it does not offer what a question asks."""
 
 
 @dataclass(frozen=True)
 class Runtime:
     """A runtime ready to be asked: its name, its version ("" where it has none), its function.
 
-    One that is `parallel` declares that several processes of it at a time do not disturb each other:
-    its function has an attribute `parallel` that is True.
+    `parallel` declares that several processes of the runtime do not disturb each other. Then its function
+    has an attribute `parallel` that is True.
     """
 
     name: str
@@ -61,8 +61,8 @@ def load_runtime(name: str) -> Runtime:
     """Load the runtime called `name`: an entry point of `grucible.runtimes`, or a function at a place.
 
     A place is `package.module:function` or `./file.py:function`; the working directory is on the path. Raises
-    RuntimeNotUsable where it is unknown, does not import (SystemExit, too) or is no function, and
-    RuntimeNotInstalled, with the remedy, where a package that a registered one needs is not there.
+    RuntimeNotUsable for a name that is unknown, does not import (SystemExit, too) or is no function. Raises
+    RuntimeNotInstalled, with the remedy, for a registered runtime whose package is not installed.
     """
     point = None if ":" in name else registered_runtime(name)
     try:
@@ -115,14 +115,14 @@ def _load_file(place: str) -> Any:
 
 
 def registered_runtimes() -> list[EntryPoint]:
-    """Find the entry points of all runtimes grucible knows by name, sorted."""
+    """Find the entry points of all runtimes that grucible knows by name, sorted by name."""
     from importlib.metadata import entry_points  # slow to import, and not always needed
 
     return sorted(entry_points(group=GROUP), key=lambda point: point.name)
 
 
 def registered_runtime(name: str) -> EntryPoint:
-    """Find the entry point of the runtime called `name`. Raises RuntimeNotUsable, with what may be meant."""
+    """Find the entry point of the runtime called `name`. Raises RuntimeNotUsable, with a suggestion."""
     known = {point.name: point for point in registered_runtimes()}
     if name not in known:
         raise RuntimeNotUsable(
@@ -133,7 +133,7 @@ def registered_runtime(name: str) -> EntryPoint:
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    """Guess what the user meant: a function in a file, a program, or a name that is much like it."""
+    """Guess what the user meant: a function in a file, a program, or a similar name."""
     near = difflib.get_close_matches(name, known, n=1)
     if name.endswith(".py"):
         near = [shlex.quote(f"./{Path(name)}:run")]
@@ -143,7 +143,7 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 
 def describe_runtime(name: str, run: Any) -> Runtime:
-    """Make the runtime that is the function `run`; RuntimeNotUsable where it is none."""
+    """Make a runtime of the function `run`. Raises RuntimeNotUsable if it is no function."""
     if not callable(run):
         raise RuntimeNotUsable(
             f"runtime {name}: names no function; expected one that takes a question"
@@ -159,9 +159,9 @@ def describe_runtime(name: str, run: Any) -> Runtime:
 
 
 def raised_at(error: BaseException) -> str:
-    """Say where an error was raised, as ` (my_gru.py:20)`; "" where nobody knows.
+    """Say where an error was raised, as ` (my_gru.py:20)`, or "".
 
-    It is the innermost line that is neither in grucible nor in an installed library.
+    The place is the innermost line that is neither in grucible nor in an installed library, if any.
     """
     found = [
         frame

@@ -1,4 +1,4 @@
-"""How each runtime is asked in a script: the body of a function that returns the outputs by name."""
+"""How a script asks each runtime: the body of a function that returns the outputs by name."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ..runtimes.posed import (
 )
 
 SECONDS = 60
-"""Maximum duration of a program; one that does not end with its input is stopped then."""
+"""Maximum seconds for a program; it may not end when its input ends."""
 
 
 class ScriptBody(NamedTuple):
     """The part of a script that asks one runtime.
 
     `needs` names the packages besides numpy. `lines` are the body of a function that prints what is asked and
-    returns the outputs; where it does not `judge`, they are the whole program.
+    returns the outputs; without `judge`, they are the whole program. `prints` says what the script prints.
     """
 
     needs: str
@@ -67,7 +67,7 @@ _PACKAGES = {
     "mnn": ("MNN",),
     "iree": ("iree-base-compiler", "iree-base-runtime"),
 }
-"""The packages of a runtime, by the first word of its name, where that is not the package's."""
+"""The packages of a runtime by the first word of its name, if that word is not the package's name."""
 _IMPORTS = """\
 import ctypes, importlib.metadata, os, tempfile, warnings
 from collections.abc import Mapping, Sequence
@@ -75,11 +75,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 """
-"""What functions of `runtimes.onnx_files` use."""
+"""The imports that functions of `runtimes.onnx_files` use."""
 
 
 def _onnx_body(question: Question, name: str) -> ScriptBody:
-    """Return the body for the file of a model of one ONNX GRU."""
+    """Return the body for runtimes that read a file with the model of one ONNX GRU."""
     node = one_node(question, ONNX_FILES[name])
     family = name.partition("-")[0]
     packages = _PACKAGES.get(family, (family,))
@@ -97,14 +97,14 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
         f"feeds = {{name: inputs[name] for name in {literal(list(node.feeds))}}}",
         f"outputs = {load}(model.SerializeToString(), names{options})(feeds)",
     ]
-    if family == "mnn":  # what it prints stands before the verdict
+    if family == "mnn":  # puts what MNN prints before the verdict
         lines.append("ctypes.CDLL(None).fflush(None)")
     needs = ", ".join(dict.fromkeys([*packages, "onnx"]))
     return ScriptBody(needs, [*lines, *_named(question)])
 
 
 def _named(question: Question) -> Iterator[str]:
-    """Yield lines that return the outputs by name, those of bfloat16, which may be bits, as such."""
+    """Yield lines that return the outputs by name; bits of bfloat16 become bfloat16."""
     if question.dtype == "bfloat16":
         yield "outputs = [one.view(ml_dtypes.bfloat16) for one in outputs]"
     yield "found = zip(names, outputs, strict=True)"
@@ -112,7 +112,7 @@ def _named(question: Question) -> Iterator[str]:
 
 
 def model_lines(question: Question, name: str) -> Iterator[str]:
-    """Yield lines that make the model of one ONNX GRU in `model`, as `vectors/exchange` makes it.
+    """Yield lines that make the model of one ONNX GRU, called `model`, as `vectors/exchange` makes it.
 
     The model is written in ONNX's textual syntax; its initializers come from `inputs`.
     """
@@ -205,7 +205,7 @@ def _program_body(question: Question, name: str) -> ScriptBody:
 
 
 def _function_body(question: Question, name: str) -> ScriptBody:
-    """Return the body that calls a function with an object that stands for the question.
+    """Return the body that calls a function with an object in place of the question.
 
     Raises RuntimeNotUsable where `name` does not end with the name of a function.
     """
@@ -277,7 +277,7 @@ def _folder_body(case: Case, question: Question) -> ScriptBody:
 
 
 def literal(value: Any) -> str:
-    """Return a value as Python writes it, in ASCII; NaN and infinity by the names nan and inf."""
+    """Return a value as Python writes it, in ASCII; NaN and infinity are the names nan and inf."""
     return ascii(dict(value) if isinstance(value, Mapping) else value)
 
 

@@ -28,21 +28,21 @@ from . import standalone
 from .bodies import ScriptBody, body_of, dtype_text
 
 MOST_NUMBERS = 20_000
-"""Maximum numbers in a script; of more, some 300 kB, nobody reads it."""
+"""Maximum numbers in a script; nobody reads a longer one, of more than some 300 kB."""
 _WIDTH = 98
-"""Maximum width of a line of comment, without its mark."""
+"""Maximum width of a comment's line, without its `#`."""
 
 
 _Accepted = Mapping[ReadingNames, tuple[Arrays, Arrays]]
-"""By the readings that are followed, accepted outputs and their tolerances."""
+"""The accepted outputs and their tolerances, by the readings that are followed."""
 
 
 def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
     """Return the question that the runtime called `name` is asked for a case, and what is accepted.
 
-    The question may be of another operator than the case, and ask for outputs of which none is expected;
-    `onnx` is any runtime that reads ONNX files. Raises GrucibleError where the runtime is not asked the case,
-    RuntimeNotUsable where nothing is called so.
+    The question may be of another operator than the case, and ask for outputs that are not judged. `onnx`
+    stands for any runtime that reads ONNX files. Raises GrucibleError where the runtime is not asked the
+    case, and RuntimeNotUsable for an unknown runtime.
     """
     operator = OPERATORS[case.operator]
     if name in ONNX_FILES:
@@ -72,10 +72,10 @@ def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
 def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "") -> str:
     """Return a script that asks `case` of the runtime called `name` and exits 0, 1 or 2.
 
-    It needs numpy and what the runtime needs. `name` may also be `onnx`: then it saves a test of ONNX's
-    in a folder. `observed` are lines about what came when the script was made, `made_by` the command that
-    made it. Raises GrucibleError where the case is too large or is not asked of this runtime,
-    RuntimeNotUsable where there is none.
+    The script needs numpy and the runtime's packages. With the `name` `onnx`, it saves a test of ONNX's
+    in a folder. `observed` are lines about what came when the script was made, `made_by` is the command that
+    made it. Raises GrucibleError where the case is too large or is not asked of this runtime, and
+    RuntimeNotUsable for an unknown runtime.
     """
     refuse_large(case)
     question, accepted = pose(case, name)
@@ -99,7 +99,7 @@ def script(case: Case, name: str, observed: Sequence[str] = (), made_by: str = "
 
 
 def refuse_large(case: Case) -> None:
-    """Raise GrucibleError where a script of the case would be too long to be read."""
+    """Raise GrucibleError if a script of the case would be too long to read."""
     size = sum(array.size for array in case.inputs.values())
     outputs = [answer.outputs.values() for answer in case.answers.values()]
     size += 2 * sum(array.size for arrays in outputs for array in arrays)  # each with its tolerance
@@ -113,7 +113,7 @@ def refuse_large(case: Case) -> None:
 def _head(
     case: Case, question: Question, body: ScriptBody, observed: Sequence[str], made_by: str
 ) -> Iterator[str]:
-    """Yield what is asked, as a person reads it."""
+    """Yield the lines of the script's head, which say what it asks."""
     other = question is not case.question
     facts = {
         "case": case.id,
@@ -145,7 +145,7 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
 
 
 def _data(question: Question, accepted: _Accepted, *, judged: bool) -> Iterator[str]:
-    """Yield the inputs, and what is accepted; nothing but the stored answer where it is not `judged`."""
+    """Yield the inputs and all accepted answers, or only the stored answer if it is not `judged`."""
     yield "nan, inf = np.nan, np.inf"
     yield from _dict("inputs", question.inputs)
     if not judged:
@@ -166,7 +166,7 @@ def _dict(name: str, arrays: Mapping[str, Array]) -> Iterator[str]:
 
 
 def array_text(array: Array) -> str:
-    """Return an expression that makes this array, bit for bit but for the bits of a NaN."""
+    """Return an expression that makes this array, bit for bit except in NaNs."""
     flat = [shortest(value) for value in array.ravel()]
     lines = pformat(flat, width=80, compact=True).replace("\n", "\n       ")
     shape = "" if array.ndim == 1 else f".reshape({', '.join(map(str, array.shape))})"
@@ -174,7 +174,7 @@ def array_text(array: Array) -> str:
 
 
 def shortest(value: np.generic) -> float | int:
-    """Return the number of fewest digits that rounds to this one in its dtype."""
+    """Return the number with the fewest digits that rounds to `value` in its dtype."""
     if isinstance(value, np.integer):
         return int(value)
     short = float(str(value))
@@ -184,8 +184,8 @@ def shortest(value: np.generic) -> float | int:
 def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
     """Return lines about what the runtime called `name` gives for `case` now, or why it gives nothing.
 
-    It runs in a process of its own, for at most `timeout` seconds. Raises GrucibleError where the case is
-    not asked of it.
+    The runtime runs in a process of its own, for at most `timeout` seconds. Raises GrucibleError where the
+    case is not asked of this runtime.
     """
     pose(case, name)
     try:

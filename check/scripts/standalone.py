@@ -1,4 +1,4 @@
-"""Functions that stand in scripts as they stand here; they need numpy and the standard library alone."""
+"""Functions that are copied into scripts; they need only numpy and the standard library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
     """Ask, print the worst element and the verdict, and return the exit status.
 
-    `accepted` are pairs of expected outputs and their tolerances, any of which is right.
+    `accepted` has pairs of expected outputs and their tolerances; outputs that pass any pair are right.
     """
     try:
         given = ask()
@@ -38,7 +38,7 @@ def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
 
 
 def differing_forms(expected: Any, observed: Any) -> str:
-    """Return how names, dtypes or shapes of outputs differ; "" where they do not."""
+    """Return how names, dtypes or shapes of outputs differ; "" if they do not."""
     forms = [
         {name: f"{array.dtype.newbyteorder('=')} {array.shape}" for name, array in arrays.items()}
         for arrays in (expected, observed)
@@ -47,7 +47,7 @@ def differing_forms(expected: Any, observed: Any) -> str:
 
 
 def compare(expected: Any, tolerance: Any, observed: Any, signed_zero: bool) -> tuple[int, str]:
-    """Return how many elements are wrong, and the worst in words."""
+    """Return how many elements are wrong, and in words the worst element."""
     wrong, most, worst = 0, -1.0, ""
     for name, array in expected.items():
         e, got = array.astype(np.float64), observed[name].astype(np.float64)
@@ -76,7 +76,7 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
     """Return the outputs that a program gives for one question of the protocol.
 
     Raises ImportError where the program does not start or says no hello, and ValueError for an
-    answer that is none.
+    answer that breaks the protocol.
     """
     import subprocess
 
