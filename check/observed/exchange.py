@@ -58,7 +58,7 @@ def exchange(root: Path, relative: str) -> Exchange:
 def ask(
     vectors: VectorSet, out: Path, advance: Callable[[int], None] = lambda _: None
 ) -> Iterator[tuple[Exchange, int]]:
-    """Write the questions of vectors into the directory `out`; yield each pair of files and their number.
+    """Write the questions of vectors into the directory `out`; yield each pair of files, with the count.
 
     Each vector file gives a file: the judge's side of the protocol, its hello, then question after question.
     It appears only when complete. Raises GrucibleError where it cannot be written, or where answers to other

@@ -25,7 +25,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 class Question:
-    """What a header asks: operator, dtype, attributes, inputs, and the outputs as they were announced."""
+    """What a header asks: operator, dtype, attributes, inputs, and the announced outputs."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.operator = self.dtype = ""
@@ -45,14 +45,14 @@ class Question:
             elif keyword == "input":
                 announced.append(words)
             elif keyword == "output":
-                self.outputs.append(words)  # other keywords are of a later version
+                self.outputs.append(words)  # lines with other keywords are ignored
         self.inputs = {words[0]: received(*words[1:]) for words in announced}
 
     def refusal(self) -> str:
-        """Why torch cannot be asked this, or ""."""
+        """Say why torch cannot be asked this question; "" if it can."""
         a = self.attributes
         if self.operator not in OPERATORS or self.dtype not in DTYPES:
-            return "another operator or dtype"  # not asked through a pipe; a file holds it, too
+            return "another operator or dtype"  # only a file asks this; a pipe does not
         if (a["activations"], a["clip"]) != ("texts sigmoid tanh", "float inf"):
             return "torch has sigmoid and tanh, and no clip"
         if a["linear_before_reset"] != "bool 1":
@@ -71,7 +71,7 @@ def header() -> list[str] | None:
 
 
 def received(dtype: str, shape: str, size: str) -> torch.Tensor:
-    """Read an announced tensor; one of another dtype than these gives no elements."""
+    """Read an announced tensor; a dtype that is not in RECEIVED gives no elements."""
     data = bytearray(sys.stdin.buffer.read(int(size)))
     if dtype not in RECEIVED or not data:
         return torch.empty(0)
@@ -146,7 +146,7 @@ def sequence(inputs: Tensors, direction: str, device: str) -> Tensors:
 
 
 def turned(steps: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """Reverse the steps of each row, as far as the row is long."""
+    """Reverse the steps of each row within the row's length."""
     steps = steps.clone()
     for row, length in enumerate(lengths.tolist()):
         steps[row, :length] = steps[row, :length].flip(0)
@@ -164,7 +164,7 @@ def answer(question: Question, device: str) -> list[bytes]:
 
 
 def main() -> None:
-    """Answer what is asked until the input ends."""
+    """Answer questions until the input ends."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -186,7 +186,7 @@ def main() -> None:
         try:
             with torch.no_grad():
                 data = answer(question, chosen.device)
-        except Exception as error:  # torch's: the finding of this case
+        except Exception as error:  # an error of torch is this case's error
             message = f"{type(error).__name__}: {error}".splitlines()[0]
             say(f"error {message}")
             continue
