@@ -1,9 +1,9 @@
-"""Answering stacked inputs: in the GRU's own layout all the way, and back once.
+"""Answering stacked inputs: they are converted to the shared layout once, and answers back once.
 
-Inputs are kept if every output is decided (gen.exact). Those that were drawn must pass more, unless they are
-exempt: they are conditioned well enough to judge by, and their tolerances say enough to decide
-(gen.tolerances.gate); and where they plant no special values, nothing reaches the dtype's overflow, and no
-pre-activation a size that the owner's documents leave open.
+Inputs are kept if every output can be rounded (gen.exact). Unless they are exempt, they must also be
+conditioned well enough to judge by, and their tolerances small enough to decide (gen.tolerances.gate). Unless
+they plant special values, no intermediate may come near the dtype's overflow, and no pre-activation may leave
+the range that the owner's documents define.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .tolerances.gate import objections, vacuous_rows
 from .tolerances.march import ErrorBounds, chain_bytes, error_bounds, tolerances
 
 STACK_BYTES = 16 << 20
-"""Maximum bytes of Jacobians that the error march holds at once, of stacks of several cases."""
+"""Maximum bytes of Jacobians that the error march holds at once, if a stack has several cases."""
 UNROUNDED = "an output could not be rounded at the highest precision"
 NOTHING_NONPORTABLE = "is marked as nonportable, and it holds nothing that is"
 
@@ -42,11 +42,11 @@ def answer_stacked(
     planted: Array | None = None,
     exempt: Array | None = None,
 ) -> tuple[Block | None, dict[int, str]]:
-    """Answer n stacked cases of the block `key`, each with an id and attributes given.
+    """Answer n stacked cases of the block `key`, each with an id and with attributes in `given`.
 
-    `planted` (n,) says which plant special values, `exempt` (n,) which are not judged by their conditioning;
-    without them, all are: numbers that were not drawn are answered wherever an answer can be rounded.
-    Returns the block of those that were kept, in the order of `ids`, and by row why each other was not.
+    The masks `planted` and `exempt`, (n,), mark cases that plant special values, and cases that skip the
+    quality gate. Without masks, all cases are both: given numbers are answered if answers can be rounded.
+    Returns the block of kept cases, in the order of `ids`, and by row the reason why any other was not kept.
     """
     every = np.ones(len(given), bool)
     planted, exempt = (every if mask is None else mask for mask in (planted, exempt))
@@ -76,7 +76,7 @@ def answer_stacked(
 
 
 def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
-    """Join parts of one block, their cases in the order of `ids`; None where there are none."""
+    """Join parts of one block, with the cases in the order of `ids`; return None without parts."""
     if not parts:
         return None
 
@@ -104,8 +104,8 @@ def _answer(
 ) -> tuple[Array, dict[ReadingNames, Answer], dict[int, str]]:
     """Answer the cases of one stack.
 
-    Returns the places in it that were kept, their answers by the readings followed, stacked in this order,
-    and by place why each other was not kept.
+    Returns the places of kept cases in the stack; their answers by reading, stacked in this order; and by
+    place the reason why any other case was not kept.
     """
     near = overflows(stack, key.dtype) | _out_of_range(key, stack)
     reasons = {place: why for place, why in near.items() if not planted[place]}
@@ -154,7 +154,7 @@ def peaks(stack: Stack, reading: ReadingNames = STORED) -> Peaks:
 
 
 def overflows(stack: Stack, dtype: str) -> dict[int, str]:
-    """Say by place why an intermediate of a case reaches too near the dtype's overflow."""
+    """Say by place which cases have an intermediate too near the dtype's overflow."""
     peak, largest = peaks(stack).peak, FLOAT_TYPES[dtype].largest
     # a sum of up to four counted quantities stays finite in the dtype
     near = ~(peak < largest / 4)
@@ -168,7 +168,7 @@ def overflows(stack: Stack, dtype: str) -> dict[int, str]:
 
 
 def _out_of_range(key: BlockKey, stack: Stack) -> dict[int, str]:
-    """Say by place why a pre-activation is, under any reading, larger than the operator is clear about."""
+    """Say by place which cases have, under any reading, a pre-activation beyond the operator's sure range."""
     found = {}
     limit = stack.operator.sure_range
     for reading in (STORED, *key.readings) if math.isfinite(limit) else ():
@@ -182,7 +182,7 @@ def _out_of_range(key: BlockKey, stack: Stack) -> dict[int, str]:
 
 
 def _exact(key: BlockKey, stack: Stack) -> tuple[dict[ReadingNames, Arrays], Array]:
-    """Evaluate the exact outputs by reading and role, rounded once; mark rows with one that cannot be."""
+    """Evaluate the exact outputs by reading and role, rounded once; mark cases that cannot be rounded."""
     undecided = np.zeros(len(stack), bool)
     found = {}
     for reading in (STORED, *key.readings):
@@ -199,7 +199,7 @@ def _exact(key: BlockKey, stack: Stack) -> tuple[dict[ReadingNames, Arrays], Arr
 def _with_tolerances(
     key: BlockKey, stack: Stack, outputs: Arrays, bounds: ErrorBounds, at: Array
 ) -> Answer:
-    """Make the answer in the operator's layout; `at` are the rows of `bounds` that `outputs` are of."""
+    """Make the answer in the operator's layout; `at` are the rows of `bounds` that belong to `outputs`."""
     by_class: dict[str, Arrays] = {}
     for role, answer in outputs.items():
         values, errors = bounds.of(role)
@@ -212,9 +212,9 @@ def _with_tolerances(
 
 
 def find_nonportable(block: Block) -> Array:
-    """Find the cases that hang on more than finite numbers of ordinary size, (n,).
+    """Mark the cases that depend on more than finite numbers of ordinary size, (n,).
 
-    They hold NaN or infinities, come near overflow, or their answers hang on -0 or on subnormal numbers.
+    They hold NaN or infinities, come near overflow, or have answers that depend on -0 or subnormal numbers.
     """
     kind = FLOAT_TYPES[block.dtype]
     found, tiny = np.zeros(len(block), bool), np.zeros(len(block), bool)
@@ -230,10 +230,10 @@ def find_nonportable(block: Block) -> Array:
 
 
 def _hangs_on_tiny(block: Block) -> Array:
-    """Find the cases of which the answer hangs on -0 and subnormal numbers, (n,).
+    """Mark the cases whose answers depend on -0 or subnormal numbers, (n,).
 
-    With zeros in their place an output is off by more than what is required, or a zero has another sign; or
-    there is nothing else in X, in the initial state and in the biases, which is how such cases are drawn.
+    With +0 in place of these, an output leaves the required tolerance, or a zero changes its sign. Cases also
+    count if X, initial state and biases have no other numbers, for such cases are drawn so.
     """
     flushed, nothing_else = dict(block.inputs), np.ones(len(block), bool)
     for tensor in OPERATORS[block.operator].inputs:
@@ -254,7 +254,7 @@ def _hangs_on_tiny(block: Block) -> Array:
 
 
 def _in_float64(block: Block, inputs: Arrays) -> Arrays:
-    """Evaluate the outputs of the cases of a block for other `inputs` in float64."""
+    """Evaluate in float64 the outputs that a block's cases would have for other `inputs`."""
     found = {name: np.empty(array.shape) for name, array in block.answer.outputs.items()}
     for stack in stacks(OPERATORS[block.operator], block.given, inputs):
         with np.errstate(over="ignore", invalid="ignore"):

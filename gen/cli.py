@@ -56,9 +56,9 @@ def gen_command(
 ) -> None:
     """Generate vector files: cases with their exact answers.
 
-    SPEC is a case spec or a directory of them; without one, the specs shipped with grucible. A file that
-    was made from the same is left alone if its bytes match its own digests and any published ones.
-    Otherwise it is made again; with --verify it is only named.
+    SPEC is a case spec or a directory of case specs; the default is the specs shipped with grucible. A file
+    that this generator made from the same spec and options is left alone if it matches its own digests and
+    any published ones. Otherwise it is made again; with --verify it is only named.
     """
     from ..cases.specs.expand import expand_all
     from ..cases.specs.spec_file import find_specs
@@ -91,7 +91,7 @@ def gen_command(
 
 
 def _list_mark(planned: Iterable[str]) -> re.Pattern[bytes]:
-    """Match the beginning of a list of digests of files that are planned or published, and of no others."""
+    """Make the mark of lists of digests that name only planned or published files."""
     from ..vectors.digest import published_digests
 
     names = b"|".join(re.escape(os.fsencode(name)) for name in {*published_digests(), *planned})
@@ -101,9 +101,9 @@ def _list_mark(planned: Iterable[str]) -> re.Pattern[bytes]:
 def _make_or_find(
     plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool, whole: bool, force: bool
 ) -> list[MadeFile]:
-    """Make the files that are missing or would come out otherwise, and report them.
+    """Make the files that are missing or out of date, and report them.
 
-    With `remake` that includes files whose bytes are not what their digests say and, of `whole` specs, files
+    With `remake`, that includes files that do not match their own digests and, if specs are `whole`, files
     that differ from the published ones.
     """
     from ..cases.console import show_progress

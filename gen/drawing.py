@@ -2,14 +2,14 @@
 
 Each number is an integer times a power of two. The integers come from a counter-based generator
 (raw words of Philox) keyed by SHA-256 of the case id, the seed, the attempt and the input's name,
-so no case's numbers depend on another's. No floating-point arithmetic is involved that rounds.
+so no case's numbers depend on another's. No floating-point operation here rounds.
 
 The scales keep pre-activations of order one: |X| < 2, |B| < 1, |h0| < 1,
 |W| < 2^-⌊½ log2 input_size⌋, |R| < 2^-⌊½ log2 hidden_size⌋; where f is unbounded, as relu is, W, R
 and B are halved. Where every gate has two biases, both are on a grid twice as coarse, so that their
-sum and difference are exact in the dtype. Inputs decide whether structural mistakes are seen:
-nothing is zero, nothing is symmetric, X past a row's length is as large as before it. h0 is zero only
-where a case asks for that.
+sum and difference are exact in the dtype. Inputs must reveal structural mistakes: nothing is zero,
+nothing is symmetric, X past a row's length is as large as before it. h0 is zero only if a case asks
+for that.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from ..vectors.block import Block, BlockKey
 from .answering import answer_stacked, concatenate, find_nonportable
 
 SMALLER = 6
-"""Attempt from which on, and at every third, W and R are halved once more.
+"""The first attempt at which W and R are halved; at every third later attempt they are halved once more.
 
-With the sums of products, what their rounding may cost becomes smaller."""
+The rounding errors of smaller sums of products are smaller."""
 
 
 def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
@@ -73,7 +73,7 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
 
 
 def _mantissas(name: str, count: int, precision: int) -> Array:
-    """`count` signed integers, 0 < |n| < 2^precision, as float64."""
+    """Draw `count` signed integers n, 0 < |n| < 2^precision, as float64."""
     digest = hashlib.sha256(name.encode()).digest()
     words = np.random.Philox(key=np.frombuffer(digest[:16], "<u8")).random_raw(count)
     magnitude = np.maximum(words >> np.uint64(64 - precision), np.uint64(1)).astype(np.float64)
@@ -83,9 +83,9 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
 def _exponents(
     operator: Operator, case: CaseSpec, attributes: Mapping[str, Any], smaller: int
 ) -> dict[str, int]:
-    """Find for each role of an input e such that its values are below 2^e in magnitude.
+    """Find for each role of an input an e such that the input's values are below 2^e in magnitude.
 
-    W and R are `smaller` by a number of powers of two.
+    W and R are divided by 2^`smaller`.
     """
     half_log2 = {  # ⌊½ log2 size⌋
         axis: (case.sizes[symbol].bit_length() - 1) // 2 for symbol, axis in operator.sizes.items()
@@ -128,26 +128,26 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
 
 
 ATTEMPTS = 24
-"""Maximum draws of a case; one that cannot be kept is drawn again."""
+"""Maximum draws of a case; a case whose draw cannot be kept is drawn again."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
-"""Maximum bytes and cases that are answered together, but for one case that is larger."""
+"""Maximum bytes and cases that are answered together; a single case may have more bytes."""
 ORDINARY = (
-    "tier nonportable is of cases that hang on NaN, infinity, overflow, subnormal numbers or the sign of a "
-    "zero, and it does not; leave the tier out"
+    "tier nonportable is for cases that depend on NaN, infinity, overflow, subnormal numbers or the sign of "
+    "a zero, and this case does not; leave the tier out"
 )
-"""The reason to refuse a case that is marked nonportable without reason."""
+"""The message for an ordinary case that is marked nonportable."""
 
 
 @dataclass(frozen=True)
 class Undrawn:
-    """A case of which no draw could be kept; `why` names the reason of the last one, with a remedy."""
+    """A case of which no draw could be kept; `why` has the reason for the last draw, with a remedy."""
 
     case: CaseSpec
     why: str
 
 
 Chunk = tuple[Block | None, Sequence[Undrawn]]
-"""The block of the cases that could be drawn, None where there is none, and the others."""
+"""The block of the cases that could be drawn (None if none could), and the other cases."""
 
 
 def block_key(case: CaseSpec) -> BlockKey:
@@ -175,7 +175,7 @@ def key_of(
     absent: Collection[str],
     types: Mapping[str, str],
 ) -> BlockKey:
-    """Derive a block from every attribute, every size symbol, what is left out, and the type variables."""
+    """Derive the block from all attributes, all sizes, the absent tensors, and the type variables."""
     tensors = (*OPERATORS[operator].inputs, *OPERATORS[operator].outputs)
     forms = {t.name: t.form(attributes).name for t in tensors if t.name not in absent}
     return BlockKey(
@@ -220,7 +220,7 @@ def bytes_of(case: CaseSpec) -> int:
 
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
-    """Draw and answer `cases`, which share a block; a draw that cannot be kept is drawn again."""
+    """Draw and answer `cases`, which share a block; draw a case again if its draw cannot be kept."""
     key, ids = block_key(cases[0]), [case.id for case in cases]
     planted = np.array([bool(DRAWS[case.draw].plant) for case in cases])
     parts: list[Block] = []

@@ -1,4 +1,4 @@
-"""Making vector files: what is missing or changed, in parallel, each file whole or not at all."""
+"""Making missing and changed vector files, in parallel; each file appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from .drawing import Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunk
 
 @contextlib.contextmanager
 def open_executor(jobs: int) -> Iterator[Executor]:
-    """Open an executor of `jobs` processes, or of one thread where that is 1; matrices use one thread each.
+    """Open an executor of `jobs` processes, or of one thread if `jobs` is 1; each uses one BLAS thread.
 
-    At the end of the block, what is at work is waited for, and what waits is dropped. Raises GrucibleError
-    where a process dies.
+    At the end of the `with`, running tasks are waited for, and others are dropped. Raises GrucibleError if a
+    process dies.
     """
     with _no_modules_of_this_directory(), threadpool_limits(1):
         pool = (
@@ -57,7 +57,7 @@ def open_executor(jobs: int) -> Iterator[Executor]:
 
 @contextlib.contextmanager
 def _no_modules_of_this_directory() -> Iterator[None]:
-    """Let processes that are started import no module of the working directory, which may be a stranger's."""
+    """Keep new processes from importing modules of the working directory, which may be a stranger's."""
     before = os.environ.get("PYTHONSAFEPATH")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
@@ -69,26 +69,26 @@ def _no_modules_of_this_directory() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    threadpool_limits(1)  # the processes are the parallelism; BLAS threads would only fight
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    threadpool_limits(1)  # the processes use all CPUs; BLAS threads would compete
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End however the parent does: a pool's process would wait for work for ever."""
+    """End when the parent ends, even if it is killed: a pool's process would wait for work for ever."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)
 
 
 AHEAD_BYTES = 24 << 20
-"""Maximum bytes of cases under way for each process; with tolerances they are about twice as many."""
+"""Maximum bytes of cases under way for each process; their tolerances take about as many again."""
 
 
 def _make_ahead(
     executor: Executor, tasks: Iterable[tuple[list[CaseSpec], int]], most: int
 ) -> Iterator[Chunk]:
-    """Make the chunk of each task, which is cases of one block and a seed; yield them in order.
+    """Make a chunk of each task, which has cases of one block and a seed; yield the chunks in order.
 
     Tasks are submitted ahead of the chunk that is waited for, as long as their tensors take at most `most`
     bytes together.
@@ -111,7 +111,7 @@ def _make_ahead(
 class Plan:
     """One vector file to make: the spec, its cases, and the place of the file.
 
-    `made_from` is a text that names everything it is made from.
+    `made_from` is a text that names everything that the file is made from.
     """
 
     spec: CaseSpecFile
@@ -133,12 +133,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class MadeFile:
-    """What became of a plan: `made` now, or found there, made from the same.
+    """The result of a plan: a file that was `made` now, or an up-to-date file that was found.
 
-    The digests, of content and of tolerances, are computed from the bytes in the file. Where the file's own
-    digests differ, these are empty, and `damage` is a sentence that names the file. `cases` counts the cases
-    in it, without those `undrawn`. A file without cases is not made, and one that lacks some never replaces
-    a whole one.
+    The digests, of content and of tolerances, are computed from the bytes in the file. If the digests stated
+    in the file differ, these are empty, and `damage` is a sentence that names the file. `cases` counts the
+    cases in the file; `undrawn` has the others. A file without cases is not made, and a file that lacks cases
+    never replaces a whole one.
     """
 
     relative: str
@@ -150,7 +150,7 @@ class MadeFile:
     undrawn: Sequence[Undrawn] = ()
 
     def difference(self) -> str:
-        """Describe how it differs from what is published of it; "" where it does not."""
+        """Describe how the file differs from the published one; "" if it does not."""
         for what, digest, published in (
             ("content differs", self.content_sha256, published_digests()),
             ("tolerances differ", self.tolerance_sha256, published_tolerances()),
@@ -185,7 +185,7 @@ def plan_files(
 
 
 def find_made(plan: Plan) -> MadeFile | None:
-    """Find the file at the place of a plan; None unless it was made from the same."""
+    """Find the file at the place of a plan; return None unless it was made from what the plan names."""
     count = len(plan.cases)
     try:
         vectors = open_vectors(plan.path)
@@ -209,9 +209,9 @@ def make_files(
 ) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
-    With `jobs` > 1 as many processes evaluate cases, as far as there is work for them, and this one writes.
-    Memory is bounded by the chunks under way. Raises GrucibleError where a process is killed. However it
-    ends, it leaves only whole files.
+    With `jobs` > 1, up to that many processes evaluate cases, and this process writes. The chunks under way
+    bound the memory. Raises GrucibleError if a process is killed. However the function ends, it leaves only
+    whole files.
     """
     tasks = [(part, p.seed) for p in plans for _, parts in p.blocks for part in parts]
     jobs = max(1, min(jobs, len(tasks)))
@@ -222,7 +222,7 @@ def make_files(
 
 
 class _NotWritten(Exception):
-    """A file is not written: it has no case, or would lack some that stand in its place."""
+    """A file that is not written: it has no case, or it lacks cases and would replace a whole file."""
 
 
 def _make_file(
@@ -268,7 +268,7 @@ def _make_file(
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a vector file stands at a place that lacks no case."""
+    """Say whether a vector file that lacks no case is at `path`."""
     try:
         return open_vectors(path).attributes.attribute("made_from") != ""
     except GrucibleError:

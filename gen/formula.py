@@ -1,6 +1,6 @@
-"""What a question asks for, in lines of text: its attributes, and its equations, the one step over texts.
+"""What a question asks for, in lines of text: its attributes and its equations.
 
-The notation is the owner's: `cases.operators.notation` says what it may vary.
+The equations are the step of `gen.gru` over texts, in the owner's notation (`cases.operators.signature`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .gru import GATES, Step, step
 
 
 def _own_names(notation: Notation) -> dict[str, str]:
-    """Name the quantities of a step that have a name of their owner's."""
+    """Return the owner's names of quantities of a step, for those that the owner names."""
     return {name: getattr(notation, name) for name in ("z", "r", "t", "state")}
 
 
@@ -28,7 +28,7 @@ def _own_names(notation: Notation) -> dict[str, str]:
 class Formula:
     """A text in a notation.
 
-    A sum needs brackets as the operand of a product, a product as the operand of a product of matrices.
+    A sum needs brackets as the operand of a product; a product needs them as that of a matrix product.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Formulas:
         return Formula(words.format(x=left, weight=weight), self.notation, is_product=True)
 
     def activation(self, function: Activation, a: Formula, clip: float) -> Formula:
-        """Write function(a), and the clip of a where there is one."""
+        """Write function(a), with the clipping of a if there is one."""
         clipped = a.text if math.isinf(clip) else f"clip[-{clip:g}, {clip:g}]({a.text})"
         name = self.notation.functions.get(function.name, function.name)
         applied = str(function).replace(function.name, name, 1)
@@ -77,7 +77,7 @@ def quantities(
 ) -> Iterator[tuple[str, str]]:
     """Write each quantity of a step (gen.gru.Step) of direction number `index`, by name.
 
-    They come in an order in which they can be computed; those that their owner names come as an equation.
+    The order is one in which they can be computed; a quantity that the owner names comes as an equation.
     """
     own = _own_names(notation)
     names = {name: own.get(name, name) for name in Step._fields}
@@ -92,7 +92,7 @@ def _texts(
     notation: Notation,
     names: Mapping[str, str],
 ) -> Iterator[tuple[str, str]]:
-    """Write the quantities of a step that have `names`; in later ones they stand by these."""
+    """Write the quantities of a step that have `names`; later quantities use these names."""
     arithmetic = Formulas(notation)
     texts: list[tuple[str, str]] = []
 
@@ -104,7 +104,7 @@ def _texts(
 
     def bias(*parts: str) -> Formula | None:
         given = [notation.part(part) for part in parts if part in bias_parts]
-        # a part without a side may be the sum of both
+        # a part that is neither input nor recurrent may be the sum of both
         terms = [Formula(text, notation, is_sum=" + " in text) for text in given]
         return sum(terms[1:], terms[0]) if terms else None
 

@@ -1,8 +1,8 @@
-"""The GRU. The one place where its equations stand.
+"""The GRU: the only place of its equations.
 
-They are written over an `Arithmetic`: what a product, an activation and a blend of two states are.
-Balls that enclose the exact result, float64 over a stack of cases, narrower types, bounds of errors and
-texts are such arithmetics; `+`, `-` and `*` are those of the values an arithmetic works with.
+They are written over an `Arithmetic`, which defines products, activations and the blend of two states.
+The values of an arithmetic define `+`, `-` and `*`. There are arithmetics of balls that enclose the exact
+result, of float64 over a stack of cases, of narrower types, of error bounds, and of texts.
 
 Source: OpenVINO GRUCell-3, "Detailed description":
 
@@ -36,10 +36,10 @@ class Arithmetic(Protocol):
         """Take an input array as numbers of this arithmetic."""
 
     def bias(self, array: Array) -> Any:
-        """Take a bias as the inputs have it, (…, 1, m), as sums need it."""
+        """Convert a bias of the inputs, (…, 1, m), into what sums need."""
 
     def weight(self, matrix: Array) -> Any:
-        """Make a weight of the inputs, (…, m, n), ready to be the right operand of products."""
+        """Convert a weight of the inputs, (…, m, n), into the right operand of products."""
 
     def product(self, x: Any, weight: Any) -> Any:
         """x·matrixᵀ: (…, rows, n) by (…, m, n) to (…, rows, m)."""
@@ -47,7 +47,7 @@ class Arithmetic(Protocol):
     def activation(self, function: Any, a: Any, clip: Any) -> Any:
         """Apply the activation `function` to a pre-activation that is first clipped to [-clip, clip].
 
-        Both are one for all, or, in an arithmetic of stacked cases, one per case.
+        `function` and `clip` are one for all, or, in an arithmetic of stacked cases, one per case.
         """
 
     def blend(self, z: Any, t: Any, h: Any) -> Any:
@@ -87,10 +87,10 @@ class DirectionWeights:
 
 
 class Step(NamedTuple):
-    """One step of each row; all are (…, rows, hidden).
+    """The quantities of one step of each row; all are (…, rows, hidden).
 
-    Pre-activations `a_z`, `a_r`, `a_h`, gates `z`, `r`, candidate `t`, `u` what the reset gate multiplies
-    (Ht-1, or Ht-1*(Rh^T) + Rbh), and the state.
+    `a_z`, `a_r` and `a_h` are the pre-activations, `z` and `r` the gates, `t` the candidate, `u` what the
+    reset gate multiplies (Ht-1, or Ht-1*(Rh^T) + Rbh), and `state` the new state.
     """
 
     a_z: Any
@@ -104,10 +104,10 @@ class Step(NamedTuple):
 
 
 Alter = Callable[[str, Array], Array]
-"""What a misreading makes of a quantity of a step, by its name. That is one in Step; or `h`, the state before
-it as the blend takes it; `x_z`, `x_r`, `x_h` and `p_z`, `p_r`, `p_h`, the input's and the recurrent parts of
-pre-activations; `s_z`, `s_r`, `s_h`, the sums of products before a bias is added; `p_u`, u without its bias.
-See gen.variants."""
+"""What a misreading makes of a quantity of a step, by name. The name is a field of Step; or `h`, the state
+before the step as the blend takes it; `x_z`, `x_r`, `x_h` and `p_z`, `p_r`, `p_h`, the input and the
+recurrent parts of pre-activations; `s_z`, `s_r`, `s_h`, the sums of products before a bias is added; or
+`p_u`, u without its bias. See gen.variants."""
 
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """A function that takes a step of a direction and returns the state after it.
@@ -124,7 +124,7 @@ def step(
     h: Any,
     alter: Alter = lambda _, value: value,
 ) -> Step:
-    """One step from W·x of each gate and the state `h`, (…, rows, hidden)."""
+    """Take one step from W·x of each gate and the state `h`, (…, rows, hidden)."""
     kept = alter("h", h)
     x_z, x_r = alter("x_z", wx["z"]), alter("x_r", wx["r"])
     s_z = alter("s_z", x_z + alter("p_z", arithmetic.product(h, d.recurrent["z"])))
@@ -161,16 +161,16 @@ def gru(
     advance: Advance | None = None,
     every_row: bool = False,
 ) -> tuple[Array, Array]:
-    """Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
+    """Compute Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
     A row takes as many steps as its length says; `reverse` takes them from its last valid step to
-    its first (ledger: reverse-ragged). Y stands at the time its input has, or in processing order
-    (ledger: reverse-order), and is zero past the length (ledger: y-padding); Ho is the state after a
+    its first (ledger: reverse-ragged). Y has each state at the time of its input, or in processing order
+    (ledger: reverse-order), and is zero past the length (ledger: y-padding). Ho is the state after a
     row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
     (ledger: len-zero).
 
-    `alter` is what a misreading makes of each quantity. `advance` takes the steps where `step` does not, or
-    where more than the state is to be known; with `every_row` of the rows that are over, too.
+    `alter` is what a misreading makes of each quantity. `advance`, if given, takes the steps instead of
+    `step`; with `every_row`, also for rows that are over.
     """
 
     def one_step(d: DirectionWeights, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Any:
@@ -208,7 +208,7 @@ def gru(
 def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
     """Split biases into the parts that they are named after; see `semantics.biases`.
 
-    The difference that a sum of biases needs is exact in float64: both are drawn on one grid.
+    A sum less its input bias is exact in float64, because both are drawn on one grid.
     """
     if semantics.biases == "apart":
         return inputs
@@ -225,9 +225,9 @@ def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
 
 
 def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int) -> Array | None:
-    """For each row, the time of its n-th step, (…, batch, time); None where that is n itself.
+    """Find the time of each row's n-th step, (…, batch, time); return None if it is n itself.
 
-    It is its own inverse. `direction` is one word, or one per stacked case; `reverse-padded`, which
+    The order is its own inverse. `direction` is one word, or one per stacked case; `reverse-padded`, which
     no specification has, starts from the last step of the time axis and so from padding.
     """
     words = np.asarray(direction)
@@ -241,7 +241,7 @@ def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int
 
 
 def in_order(values: Array, order: Array | None) -> Array:
-    """Values (…, batch, time, features) taken in a `processing_order`."""
+    """Put values (…, batch, time, features) in a `processing_order`."""
     if order is None:
         return values
     return np.take_along_axis(values, order[..., None], axis=-2)

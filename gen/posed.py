@@ -1,7 +1,7 @@
-"""Answering questions whose numbers are given, not drawn; and answers of unknown origin, evaluated anew.
+"""Answering questions whose numbers are given, not drawn; and checking answers of unknown origin.
 
-Questions are read twice, once to see which block each belongs to, and once to be answered: all of them may
-not fit into memory.
+Questions are read twice, once to find the block of each, and once to answer them, because all of them
+together may not fit into memory.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .stacks import stacks
 
 NONPORTABLE = "nonportable"
 MOST_BYTES = 128 << 20
-"""Maximum bytes of a vector file of given questions; it is built in memory. None shipped has half of it."""
+"""Maximum bytes of a vector file of given questions; it is built in memory, and no shipped one has half."""
 NEAR = 2.0**-6
-"""Maximum relative deviation of a stored tolerance; the last of its 8 bits depends on the BLAS."""
+"""Maximum relative deviation of a stored tolerance; the last of a tolerance's 8 bits depends on the BLAS."""
 
 
 @dataclass(frozen=True)
 class Posed:
-    """A question that can be `read`; `nonportable` where whoever poses it says that it is."""
+    """A question that can be `read`; `nonportable` if its author calls it so."""
 
     id: str
     read: Callable[[], Question]
@@ -46,7 +46,7 @@ class Posed:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of questions: how many the vector file at `path` holds, and by id why not the others."""
+    """The result of an import: `cases` are in the file at `path`; `unanswered` says why others are not."""
 
     path: Path
     cases: int
@@ -55,9 +55,9 @@ class Imported:
 
 
 def answer(question: Question, *, nonportable: bool = False) -> Case:
-    """Answer a question: its tier, and its answers under every reading that it leaves open.
+    """Answer a question: find its tier, and its answers under every reading that it leaves open.
 
-    Raises GrucibleError where it has none: it is too large, or an output could not be rounded.
+    Raises GrucibleError if the question is too large, or if an output could not be rounded.
     """
     return next(answered_block(question, nonportable=nonportable).cases())
 
@@ -79,11 +79,11 @@ def write_answered(
 ) -> Imported:
     """Write a vector file of questions, of one operator and theme, with their exact answers.
 
-    `about` stands in the file where a case spec would. `advance(n)` is called as cases are written.
-    Raises GrucibleError where a question is too large, all together are, or none can be answered, and where
-    one is called nonportable without reason.
+    `about` takes the place of a case spec in the file. `advance(n)` is called as cases are written.
+    Raises GrucibleError if one question, or all together, are too large; if none can be answered; and if a
+    question is called nonportable without reason.
     """
-    about = about.encode("utf-8", "backslashreplace").decode()  # the name of a file may be no text
+    about = about.encode("utf-8", "backslashreplace").decode()  # a file's name need not be UTF-8
     size = 0
     blocks: dict[BlockKey, list[Posed]] = {}
     for one in posed:
@@ -125,7 +125,7 @@ def write_answered(
                 advance(len(questions))
             if found:
                 writer.write_block(key, found)
-            del found  # before the next are made, and before the file is put together
+            del found  # free memory before the next blocks, and before the file is built
         if len(unanswered) == len(posed):
             first = next(iter(unanswered))
             raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
@@ -133,7 +133,7 @@ def write_answered(
 
 
 def _check_nonportable(block: Block) -> None:
-    """Raise GrucibleError for a case that decides, although whoever poses it calls it nonportable."""
+    """Raise GrucibleError for a case that its author calls nonportable without reason."""
     if block.tier == NONPORTABLE and not (holds := find_nonportable(block)).all():
         raise GrucibleError(
             f"{block.ids[int(np.argmin(holds))]}: {NOTHING_NONPORTABLE}; export it from vectors in "
@@ -142,9 +142,9 @@ def _check_nonportable(block: Block) -> None:
 
 
 def _key(question: Question, *, nonportable: bool) -> BlockKey:
-    """Derive the block of a question, nonportable also where an intermediate comes near overflow.
+    """Derive the block of a question, which is nonportable also if an intermediate comes near overflow.
 
-    Raises GrucibleError where it is too large to be answered.
+    Raises GrucibleError if the question is too large to be answered.
     """
     operator = OPERATORS[question.operator]
     if why := too_large(operator, question.attributes, sizes_of(question)):
@@ -160,8 +160,8 @@ def _key(question: Question, *, nonportable: bool) -> BlockKey:
 def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
     """Derive the block that a question belongs to, and with it the question's tier and readings.
 
-    It is nonportable where the caller says so or it holds NaN or an infinity, ambiguous where it touches an
-    ambiguous point, and required otherwise.
+    The question is nonportable if the caller says so or it holds NaN or an infinity, ambiguous if it touches
+    an ambiguous point, and required otherwise.
     """
     operator, inputs = OPERATORS[question.operator], question.inputs
     attributes, sizes = question.attributes, sizes_of(question)
@@ -204,10 +204,10 @@ def _type(question: Question, variable: str) -> str:
 
 
 def differing(block: Block) -> dict[int, str]:
-    """Say by row of a block what of its stored answer is not what an evaluation gives.
+    """Say by row of a block how its stored answer differs from a new evaluation.
 
-    Outputs must be the exact ones, bit by bit; tolerances as large, but for the last of their 8 bits; the
-    tier the one that the case has.
+    Outputs must equal the exact outputs bit by bit; tolerances may differ in the last of their 8 bits; the
+    tier must be the tier that the case has.
     """
     found = _misplaced(block)
     readings = tuple(names for names in block.answers if names)
@@ -257,7 +257,7 @@ def _misplaced(block: Block) -> dict[int, str]:
 
 
 def _first(off: Array) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Find the first element of each row that is off, with its place in all."""
+    """Yield each row that has an element that is off, with the index of the first such element."""
     for row in np.flatnonzero(off.reshape(len(off), -1).any(axis=1)).tolist():
         at = np.unravel_index(int(np.argmax(off[row])), off.shape[1:])
         yield row, (row, *map(int, at))

@@ -1,6 +1,6 @@
-"""Stacks of cases that can be evaluated as one, in the GRU's own layout and back.
+"""Stacks of cases that can be evaluated at once, in the shared layout.
 
-And the arithmetic of float64 over them, which may also record how large intermediates become.
+Also the arithmetic of float64 over stacks, which can record how large intermediates become.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Stack:
         return (self.only(places[at : at + most]) for at in range(0, len(self), most))
 
     def handed_out(self, shared: Mapping[str, Array], absent: Container[str] = ()) -> Arrays:
-        """Lay out arrays by role as the outputs that the operator names, but for those `absent`.
+        """Convert arrays by role into the operator's outputs, except those `absent`.
 
         y is (…, direction, batch, time, hidden), ho (…, direction, batch, hidden).
         """
@@ -62,7 +62,7 @@ class Stack:
 def stacks(
     operator: Operator, given: Sequence[Mapping[str, Any]], inputs: Mapping[str, Array]
 ) -> Iterator[Stack]:
-    """Split the cases of a block, stacked in `inputs`, each with the attributes `given`, into stacks."""
+    """Split the cases of a block into stacks; `given` has the attributes of each, `inputs` all inputs."""
     attributes = [operator.with_defaults(one) for one in given]
     meant = [semantics(operator, one) for one in attributes]
     for after in (False, True):
@@ -80,7 +80,7 @@ def stacks(
 
 @lru_cache(maxsize=256)
 def rows_by_function(functions: tuple[Activation, ...]) -> dict[Activation, Array | slice]:
-    """Find the rows of stacked cases that have each function; consecutive ones as a slice."""
+    """Find the rows of stacked cases that have each function; consecutive rows become a slice."""
     rows: dict[Activation, list[int]] = {}
     for row, one in enumerate(functions):
         rows.setdefault(one, []).append(row)
@@ -100,7 +100,7 @@ class Float64:
         return array.astype(np.float64)
 
     def bias(self, array: Array) -> Array:
-        """As any numbers."""
+        """Take the bias as float64, exactly."""
         return self.numbers(array)
 
     def weight(self, matrix: Array) -> Array:
@@ -175,7 +175,7 @@ class Peaks(Float64):
 
     `peak` counts the sums of absolute values in products (so that no partial sum in any order is
     larger), pre-activations, activations with their parameters, and the parts of the blend;
-    `largest` pre-activations alone.
+    `largest` counts pre-activations alone.
     """
 
     def __init__(self, cases: int) -> None:
@@ -187,12 +187,12 @@ class Peaks(Float64):
         return largest
 
     def product(self, x: Array, weight: Array) -> Array:
-        """x·matrixᵀ; see |x|·|matrix|ᵀ."""
+        """x·matrixᵀ; record |x|·|matrix|ᵀ."""
         self._see(np.abs(x) @ np.abs(weight))
         return super().product(x, weight)
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
-        """Evaluate the activation; see `a` and its result."""
+        """Evaluate the activation; record `a` and the result."""
         result = super().activation(function, a, clip)
         np.maximum(self.largest, self._see(a), out=self.largest)
         self._see(result)
@@ -204,6 +204,6 @@ class Peaks(Float64):
         return result
 
     def blend(self, z: Array, t: Array, h: Array) -> Array:
-        """Evaluate the blend; see |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
+        """Evaluate the blend; record |1 - z|·|t| + |z|·(|t| + |h|), which no form of the blend exceeds."""
         self._see(np.abs(1.0 - z) * np.abs(t) + np.abs(z) * (np.abs(t) + np.abs(h)))
         return super().blend(z, t, h)

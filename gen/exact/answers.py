@@ -1,7 +1,7 @@
 """The exact outputs, and the exact quantities of every step: rounded once, proven.
 
-Balls of float64 numbers decide most of them, all cases at once (gen.exact.balls); what they leave open,
-and all in float64, is evaluated over Arb's balls, case by case (gen.exact.enclosures).
+Balls of float64 numbers decide most of them, for all cases at once (gen.exact.balls). Arb's balls decide the
+others, and all numbers in float64, case by case (gen.exact.enclosures).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def exact_outputs(
 ) -> tuple[Arrays, Array]:
     """Evaluate the exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`.
 
-    Also returns (n,) which cases have an element that even the highest precision does not decide.
+    Also returns a mask (n,) of the cases with an element that even the highest precision does not decide.
     """
     found, decided = decided_by_balls(meant, inputs, dtype, wanted)
     undecided = np.zeros(len(decided), bool)
@@ -45,7 +45,7 @@ def exact_outputs(
 def decided_by_balls(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array]:
-    """Evaluate over balls of float64 numbers, and say (n,) which cases that decides entirely.
+    """Evaluate over balls of float64 numbers, and mark (n,) the cases that this decides entirely.
 
     Outputs in float64 are never decided: each ball holds several such numbers.
     """
@@ -65,7 +65,7 @@ class DirectionTrace:
     """Every step of one direction, in the order of processing: exact, rounded once to the case's dtype.
 
     `direction` is forward or reverse. `time` (batch, steps) is the place on the time axis where a step has
-    its input, and -1 where a row is over; there all else is NaN. `h0` (batch, hidden) is the state before
+    its input, and -1 where a row is over; quantities are NaN there. `h0` (batch, hidden) is the state before
     the first step. The others are (batch, steps, hidden): the pre-activations `a_z`, `a_r` and `a_h`, before
     they are clipped; the gates `z` and `r`; the candidate `t`; `u`, what the reset gate multiplies, the state
     before the step or its product with the weights; and the `state` after the step.
@@ -85,7 +85,7 @@ class DirectionTrace:
 
     @property
     def lengths(self) -> Array:
-        """Number of steps of each row, (batch,)."""
+        """The number of steps of each row, (batch,)."""
         return np.asarray((self.time >= 0).sum(axis=1))
 
     @property

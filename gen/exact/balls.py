@@ -4,8 +4,8 @@ Every value is a pair of float64 numbers: a midpoint m, and a radius r that prov
 the exact real value is from m. This rests on IEEE 754 alone, for any order of summation and with or
 without fused multiply-add in products of matrices.
 
-The radius of a result has two parts: what the operands' radii make of it, and the rounding of the
-midpoint. With u = 2^-53, the latter is u |m|, or (n + 1) u Σ|x||w| for n products.
+The radius of a result has two parts: one from the operands' radii, and one from the rounding of the
+midpoint. With u = 2^-53, the second part is u |m|, or (n + 1) u Σ|x||w| for n products.
 
 Radii are computed in float64 too, from sums and products of numbers that are not negative. That takes
 at most n + 20 roundings, so a radius is too low by less than a relative 2^-31. `enlarged` therefore
@@ -28,7 +28,7 @@ from . import elementary
 from .elementary import TINY, UNIT, Value
 
 MOST_PRODUCTS = 1 << 20
-"""Maximum products in a sum; the bounds above hold for as many."""
+"""Maximum products in a sum; for more, the bounds above may not hold."""
 
 
 def enlarged(radius: Array) -> Array:
@@ -67,7 +67,7 @@ class Balls:
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
         """Move midpoints and radii alike, by a numpy function that `gen.gru` uses.
 
-        A plain number among the arguments, always 0, is used as it is for both.
+        A plain number among the arguments, which is always 0, serves for both.
         """
         if function not in _MOVES:
             return NotImplemented
@@ -110,7 +110,7 @@ class Balls:
         return Balls(np.minimum(self.mid, high), np.where(above, 0.0, self.rad))
 
     def above(self, a: float) -> Balls:
-        """x where x > a, else 0; a ball that reaches both where it is not decided."""
+        """x where x > a, else 0; a ball around x and 0 where that is not decided."""
         above, below = self.mid - self.rad > a, self.mid + self.rad < a
         half = 0.5 * self.mid  # the ball around m/2 that reaches m ± r and 0
         rad = enlarged(np.abs(half) + self.rad)
@@ -147,7 +147,7 @@ class BallArithmetic(Float64):
     """Arithmetic on `Balls` with any number of leading (stacked) axes."""
 
     def numbers(self, array: Array) -> Any:
-        """Make balls of radius 0, or NaN where the number is not finite."""
+        """Make balls of radius 0; the radius is NaN where the number is not finite."""
         mid = array.astype(np.float64)
         return Balls(mid, mid - mid)
 
@@ -224,7 +224,7 @@ class BallArithmetic(Float64):
 def round_balls(balls: Balls, dtype: FloatType) -> tuple[Array, Array]:
     """Round balls to numbers of `dtype`, and say for which of them that is proven.
 
-    Rounding is monotonic: where both ends of a ball round to one number, all of it does. The ends
+    Rounding is monotonic: if both ends of a ball round to one number, the whole ball does. The ends
     are computed in float64 and moved outwards by one number, which covers their own rounding. Zero
     is +0.
     """

@@ -9,14 +9,14 @@ The exponential of x ≤ 0 is made from a table (Tang 1989). With k the integer 
     e^x = 2^⌊k/128⌋ · T · e^r,    T = 2^((k mod 128)/128) from the table,    e^r ≈ 1 + p(r).
 
 Every |x| ≤ 700, so |k| < 2^17; k is chosen to within 2^-35, so |r| ≤ (½ + 2^-35) ln 2 / 128 < 0.00271.
-Its error:
+The error of e^x:
 
 - ln 2 is the sum of a number of 32 bits, whose product with k is exact, and one below 2^-32 with an
   error of 2^-86. The two differences round to within 0.00271 u each, the product k·low to 2^-22 u,
   and the error of ln 2 counts for 2^-76 = 2^-23 u: r is within 0.006 u, and e^r too, relatively.
 - p is Taylor's polynomial of degree 5: the rest is at most |r|^6/720 · e^|r| < 0.006 u.
-- Horner's last two operations round p to within 2.1 u |p| < 0.006 u; the earlier ones count for
-  less by a factor |r| each and are in the 0.1.
+- Horner's last two operations round p to within 2.1 u |p| < 0.006 u; the 0.1 is for the earlier
+  operations, each of which counts for less by a factor |r|.
 - T is the number nearest to its value, within u; T·p rounds to within 0.003 u T; their sum to
   within u. The power of two is exact: the result is above 2^-1011.
 
@@ -66,7 +66,7 @@ class Value(NamedTuple):
 
 
 def exp(x: Array) -> Array:
-    """e^x of x ≤ 0, to within EXP_ERROR times the result, and TINY; see the module."""
+    """e^x for x ≤ 0, to within EXP_ERROR times the result, plus TINY; see the module."""
     x = np.maximum(x, _LEAST)
     k = np.rint(x * _PER_ONE)
     r = x - k * _LN2_HIGH
@@ -86,7 +86,7 @@ def exp(x: Array) -> Array:
 def sigmoid(v: Array) -> Value:
     """1/(1 + e^-v), as 1/(1 + e) or e/(1 + e) with e = e^-|v|.
 
-    So no exponential is large.
+    In this form no exponential is large.
 
     Relative errors: of e 3 u, of 1 + e (u + 3 u e/(1 + e)), of the quotient u: 5 u at most where
     the numerator is e (the errors of e partly cancel), 3.5 u where it is 1. The slope is s·(1 - s):

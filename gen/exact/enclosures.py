@@ -1,9 +1,9 @@
 """The exact outputs of a case by Arb, rounded once, proven.
 
 The GRU is evaluated over Arb's balls (a midpoint and a radius that provably encloses the exact
-real value). Each output's ball is then rounded to the case's dtype: where every point of the ball
-rounds to the same number, that number is proven; where not, the case is evaluated again at twice
-the precision (Ziv's strategy), up to a cap.
+real value). Each output's ball is then rounded to the case's dtype. If every point of the ball
+rounds to the same number, that number is proven. If not, the case is evaluated again at twice the
+precision (Ziv's strategy), up to a cap.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Undecided(Exception):
 def round_ball(ball: arb, dtype: FloatType) -> float:
     """Find the number of `dtype` that every point of `ball` rounds to, ties to even, as a double.
 
-    Zero is +0; overflow gives infinity. Raises Undecided where the ball's points round to
-    different numbers. The rounding is of integers: with 2^e the spacing of `dtype` around the
-    ball, floor(y + ½) and ceil(y - ½) of y = ball / 2^e agree on one integer exactly where all of
-    y is nearer to it than to any other.
+    Zero is +0; overflow gives infinity. Raises Undecided if the ball's points round to different
+    numbers. Let 2^e be the spacing of `dtype` around the ball, and y = ball / 2^e. Then floor(y + ½)
+    and ceil(y - ½) are the same integer exactly if all of y is nearer to that integer than to any
+    other.
     """
     if not ball.is_finite():
         return _round_special(ball)
@@ -94,7 +94,7 @@ def _round_special(ball: arb) -> float:
 
 
 def round_array(balls: Array, dtype: FloatType) -> Array:
-    """`round_ball` of every element, as an array of the dtype."""
+    """Apply `round_ball` to every element; return an array of the dtype."""
     flat = balls.ravel().tolist()
     if dtype.name == "float64":
         values, decided = _round_to_float64(flat)
@@ -106,10 +106,10 @@ def round_array(balls: Array, dtype: FloatType) -> Array:
 
 
 def _round_to_float64(balls: list[arb]) -> tuple[Array, Array]:
-    """float64 numbers, and which of them are proven to be what `round_ball` gives.
+    """Round to float64, and mark the numbers that are proven to be what `round_ball` gives.
 
-    A ball is between the sums of a near float64 number and the two ends of what is left. An addition
-    in float64 rounds its exact sum once: where both sums round alike, all between them does.
+    The rest is the ball less a near float64 number; adding either end of the rest to this number encloses
+    the ball. A float64 addition rounds its exact sum once: if both sums round alike, so does all between.
     """
     near = [float(ball) for ball in balls]
     rest = [ball - value for ball, value in zip(balls, near, strict=True)]
@@ -132,11 +132,11 @@ class Enclosures:
     zero = _ZERO
 
     def numbers(self, array: Array) -> Array:
-        """Exact balls: every float16, bfloat16, float32 and float64 is a double."""
+        """Make exact balls: every float16, bfloat16, float32 and float64 is a double."""
         return _object_array([arb(v) for v in _doubles(array)], array.shape)
 
     def bias(self, array: Array) -> Array:
-        """As any numbers."""
+        """Make exact balls, as of any numbers."""
         return self.numbers(array)
 
     def weight(self, matrix: Array) -> arb_mat:
@@ -223,14 +223,14 @@ def _object_array(values: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _blend(z: arb, t: arb, h: arb) -> arb:
-    # with m the midpoint of z, the radius of z meets |h - t| and not |h| + |t|
+    # m is the midpoint of z: in this form the radius of z multiplies |h - t|, not |h| + |t|
     m = z.mid()
     blended = (_ONE - m) * t + m * h + (z - m) * (h - t)
     return blended if blended.is_finite() else (_ONE - z) * t + z * h
 
 
 def _sigmoid(v: arb) -> arb:
-    # of the two forms the one whose exponential does not overflow Arb's exponents
+    # use the form whose exponential does not overflow Arb's exponents
     if v < _ZERO:
         e = v.exp()
         return e / (_ONE + e)
@@ -259,7 +259,7 @@ def outputs_by_arb(
 def at_enough_bits(rounded: Callable[[], Arrays], inputs: GruInputs) -> Arrays:
     """Call `rounded` at higher and higher precision until it does not raise Undecided.
 
-    It evaluates over `Enclosures`. Raises Undecided where MOST_BITS are not enough.
+    `rounded` evaluates over `Enclosures`. Raises Undecided if MOST_BITS are not enough.
     """
     bits = FIRST_BITS
     while bits <= MOST_BITS:
@@ -267,7 +267,7 @@ def at_enough_bits(rounded: Callable[[], Arrays], inputs: GruInputs) -> Arrays:
             try:
                 found = rounded()
                 if any(np.isnan(a).any() for a in found.values()) and _finite(inputs):
-                    raise Undecided  # an enclosure that knows nothing, not an answer
+                    raise Undecided  # NaN is an enclosure that knows nothing, not an answer
                 return found
             except Undecided:
                 bits *= 2

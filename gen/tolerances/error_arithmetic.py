@@ -1,4 +1,4 @@
-"""The arithmetic of errors: float64 values with bounds of how far off each class may be.
+"""The arithmetic of errors: float64 values with bounds of the errors of each class.
 
 It is one more arithmetic of `gen.gru.step`, so the equations of the GRU are not written again. What
 each operation may lose is derived in TOLERANCES.md, "One step".
@@ -7,9 +7,9 @@ each operation may lose is derived in TOLERANCES.md, "One step".
 
     |φ(a + d) - φ(a) - φ′(a)·d| ≤ remainder(a, D)        for every |d| ≤ D,
 
-by Taylor's theorem where φ is smooth, at each kink within reach by the jump of its slope times the
-way beyond it, and at each step within reach by its height. No difference of nearly equal numbers is
-formed: (a + δ) - a would be 0 for small δ.
+The remainder is Taylor's where φ is smooth. Each kink within reach adds the jump of the slope times the
+way beyond the kink, and each jump within reach adds its height. No difference of nearly equal numbers
+is formed: (a + δ) - a would be 0 for small δ.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def shape(function: Activation) -> Shape:
 class Curves:
     """The functions of n stacked cases, in the classes of `units`, each clipped at a limit, (n, 1, 1).
 
-    Arguments are (n, rows, m); how far off they may be, `reach`, (n, rows, classes, m).
+    Arguments are (n, rows, m); `reach`, the bound of their errors, is (n, rows, classes, m).
     """
 
     def __init__(self, functions: tuple[Activation, ...], clip: Array, units: Units) -> None:
@@ -69,7 +69,7 @@ class Curves:
         self._grows = bool(self._growing.any())
 
     def _jump_at(self, end: Array) -> Array:
-        """By how much the slope jumps at an end of the clipping; 0 where there is none."""
+        """Compute the jump of the slope at an end of the clipping; 0 without clipping."""
         slope, _ = self._of(np.where(np.isfinite(end), end, 0.0))
         return np.where(np.isfinite(end), np.abs(slope), 0.0)[..., None]
 
@@ -86,7 +86,7 @@ class Curves:
         return np.clip(a, -self.clip, self.clip) if self._clips else a
 
     def slopes(self, a: Array, inside: Array) -> tuple[Array, Array]:
-        """φ′(a), and ½|φ″| at what `a` is clipped to, or a bound of it where φ″ jumps.
+        """φ′(a), and ½|φ″| at `inside`, which is `a` clipped, or a bound of ½|φ″| if φ″ jumps.
 
         At a kink φ′ is one of the two one-sided slopes.
         """
@@ -99,11 +99,11 @@ class Curves:
         return slope, half
 
     def remainder(self, a: Array, inside: Array, reach: Array, half_second: Array) -> Array:
-        """Evaluate the bound above; `reach` is D, and `half_second` from `slopes`."""
+        """Evaluate the remainder (see the module); `reach` is D, `half_second` comes from `slopes`."""
         if not self._clips and not self.breaks:
             return self._smooth(reach, half_second)
         way = reach = _widened(reach)
-        if self._clips:  # of the reach, what is within [-clip, clip]
+        if self._clips:  # the part of the reach within [-clip, clip]
             way = np.maximum(reach - np.abs(a - inside)[..., None, :], 0.0)
         bound = self._smooth(way, half_second)
         for end, jump in self._ends:
@@ -123,14 +123,14 @@ class Curves:
         return bound
 
     def straddles(self, inside: Array, reach: Array) -> Array:
-        """Whether an argument of a row may be on either side of a guarded break, (n, rows, classes)."""
+        """Mark rows with an argument that may be on either side of a guarded break, (n, rows, classes)."""
         found = np.zeros(reach.shape, bool)
         for at, _, _ in self.breaks:
             found |= (self._guards > 0.0) & (np.abs(inside[..., None, :] - at) <= _widened(reach))
         return np.asarray(found.any(axis=-1))
 
     def rounding(self, a: Array, reach: Array, size: Array) -> Array:
-        """Bound what a computed function loses itself, of arguments |a|, where |φ| is at most `size`."""
+        """Bound the function's own rounding, for arguments of size `a`, if |φ| is at most `size`."""
         lost = self._relative * size + self._absolute
         if self._grows:
             lost += self._growing * (np.minimum(a, self.clip)[..., None, :] + reach)
@@ -138,7 +138,7 @@ class Curves:
 
 
 def _padded(breaks: tuple[Break, ...], most: int) -> list[tuple[float, float, float]]:
-    """List the breaks, (at, slope, height), and others that are never reached."""
+    """List the breaks as (at, slope, height), filled up to `most` with breaks that are never reached."""
     real = [(one.at, one.slope, one.height) for one in breaks]
     return real + [(math.inf, 0.0, 0.0)] * (most - len(real))
 
@@ -151,7 +151,7 @@ def _widened(reach: Array) -> Array:
 class Weight:
     """A weight, transposed.
 
-    Itself, once more with an axis for the rows, its absolute values, and their sums over what is summed.
+    `of_rows` has one more axis, for rows; `size` has absolute values, `sums` their sums over the inner axis.
     """
 
     matrix: Array
@@ -163,8 +163,8 @@ class Weight:
 class ErrorArithmetic:
     """Arithmetic on stacked cases: numbers are float64 arrays, all else is a `Sum` or `Bounded`.
 
-    `straddles` is, of the last activations, whether a pre-activation may be on either side of a guarded
-    break, (n, rows, classes); whoever takes steps asks, and sets it back.
+    `straddles` marks where a pre-activation may be on either side of a guarded break, (n, rows, classes),
+    since the code that takes steps set it back.
     """
 
     zero: Any = 0.0
@@ -179,12 +179,12 @@ class ErrorArithmetic:
         return self.exact.numbers(array)
 
     def bias(self, array: Array) -> Sum:
-        """Make a sum of a bias alone."""
+        """Make a sum that has only a bias."""
         value = self.exact.numbers(array)
         return Sum(self.units, value, biases=(np.abs(value),))
 
     def weight(self, matrix: Array) -> Weight:
-        """Make a weight ready."""
+        """Prepare a weight for products."""
         transposed = self.exact.weight(matrix)
         contiguous = np.ascontiguousarray(transposed)
         size = np.abs(contiguous)
@@ -253,7 +253,7 @@ class ErrorArithmetic:
 
 
 def _through(bound: Bound, size: Array) -> Bound:
-    """|W|·bound, of every class."""
+    """|W|·bound, for every class."""
     if bound is NONE:
         return bound
     n, rows, classes, m = bound.shape
@@ -263,12 +263,12 @@ def _through(bound: Bound, size: Array) -> Bound:
 def blend_rounding(z: Array, keep: Array, t: Array, h: Array) -> Array:
     """Bound what the blend may lose to rounding, in units, given bounds of |z|, |1-z|, |t| and |h|.
 
-    It is the most of three forms: (1-z)t + zh, t + z(h-t) and h + (1-z)(t-h).
+    It is the largest bound of three forms: (1-z)t + zh, t + z(h-t) and h + (1-z)(t-h).
     """
     both, kept_t, z_h = t + h, keep * t, z * h
     forms = (
         3.0 * kept_t + 2.0 * z_h + t,  # the last t: for (t - zt) + zh
         (3.0 * z + 1.0) * both,
-        3.0 * keep * both + np.maximum(both, kept_t + z_h),  # the sum is more where |1-z| > 1
+        3.0 * keep * both + np.maximum(both, kept_t + z_h),  # the sum is larger if |1-z| > 1
     )
     return np.asarray(np.maximum.reduce(forms))

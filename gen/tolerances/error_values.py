@@ -1,11 +1,11 @@
 """Values with bounds of their errors, as one step of a GRU computes them.
 
-Let ε be the error of the state before the step, a row vector, |ε| ≤ e. A quantity v that is computed
-as v̂ has v̂ - v = ε·L + ρ, L its signed linear part, |ρ| ≤ its `source`, |v̂ - v| ≤ its `total`. Values
+Let ε be the error of the state before the step, a row vector with |ε| ≤ e. A quantity v is computed as
+v̂ = v + ε·L + ρ. L is its signed linear part; `source` bounds |ρ|, and `total` bounds |v̂ - v|. Values
 have the shape (n, rows, m); bounds have one more axis, (n, rows, classes, m).
 
-A sum is rounded as one: however many products and biases are added up, in any order. So it stays
-a `Sum` until something other than a sum is made of it.
+A sum is rounded as a whole, for any number of products and biases in any order. So it stays a `Sum`
+until an operation other than addition uses it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Term = tuple[Array | None, Array | None]
 
 
 def wide(values: Array) -> Array:
-    """Values with an axis for the classes."""
+    """Add an axis for the classes."""
     return values[..., None, :]
 
 
@@ -37,7 +37,7 @@ def wide(values: Array) -> Array:
 class Linear:
     """A linear map of ε, (n, rows, hidden, m): the sum of its terms M·diag(c), each (c, M).
 
-    No c stands for ones, no M for the identity. M may be one for all rows, (n, 1, hidden, m).
+    Without c it is ones, without M the identity. One M may serve all rows, (n, 1, hidden, m).
     """
 
     terms: tuple[Term, ...] = ()
@@ -58,7 +58,7 @@ class Linear:
         return Linear(((None, self.matrix() @ weight),))
 
     def matrix(self, out: Array | None = None) -> Array:
-        """Write the map as matrices, to `out` where that is given."""
+        """Write the map as matrices, to `out` if it is given."""
         shape = np.broadcast_shapes(
             *(m.shape for _, m in self.terms if m is not None),
             *((*c.shape[:2], c.shape[-1], c.shape[-1]) for c, m in self.terms if c is not None),
@@ -114,7 +114,7 @@ class Bounded:
         )
 
     def rounded(self) -> Bounded:
-        """Itself."""
+        """Return the value itself, which is rounded already."""
         return self
 
 
@@ -122,9 +122,9 @@ class Bounded:
 class DotProduct:
     """What a product of x with a weight W adds to a sum.
 
-    Of each element: `terms` products of two numbers, the sum of their absolute values `magnitude`,
-    that of all their operands `operands`, and `size`, |x·W|. Bounds: `carried` is |W|·total of x,
-    `source` is |W|·source of x, `spread` the sum of the totals of x.
+    For each element: `terms` is the number of products, `magnitude` the sum of their absolute values,
+    `operands` the sum of their operands' absolute values, `size` is |x·W|. Bounds: `carried` is |W|·total
+    of x, `source` is |W|·source of x, `spread` the sum of the totals of x.
     """
 
     terms: int
@@ -197,7 +197,7 @@ class Sum:
         return Bounded(self.units, self.value, size, linear, source, total)
 
     def _rounding(self, result: Array, carried: Bound) -> Array:
-        """Bound what adding up all but the addend loses; derived in TOLERANCES.md, "One step"."""
+        """Bound the rounding of the sum without its addend; derived in TOLERANCES.md, "One step"."""
         units, products = self.units, self.products
         terms = sum(product.terms for product in products)
         of_products, of_biases, absolute = units.sums(terms + 4 - len(products))
@@ -219,6 +219,6 @@ class Sum:
 
 
 def _sum(bounds: Iterable[Bound]) -> Bound:
-    """Add up those that are not NONE."""
+    """Add up the bounds that are not NONE."""
     given = [bound for bound in bounds if bound is not NONE]
     return sum(given[1:], given[0]) if given else NONE

@@ -1,9 +1,9 @@
-"""The quality gate: a draw that no correct kernel can be judged by, or that decides nothing, is not made.
+"""The quality gate: it rejects draws by which no kernel can be judged, and draws that decide nothing.
 
 A draw is conditioned well enough if float32 arithmetic is proven to be near the exact value for most
-elements, and if no pre-activation may be on either side of where a guarded function breaks, in the class
-that is required. It decides something if most tolerances of that class are smaller than the values:
-elsewhere zero would be admitted in their place.
+elements, and if in the required class no pre-activation may be on either side of a guarded function's
+break. It decides something if most tolerances of the required class are smaller than the values: a larger
+tolerance would admit zero.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from .classes import CLASSES
 from .march import ErrorBounds
 
 GATE, GATE_FLOOR, GATE_SHARE = 1e-3, 0.1, 0.5
-"""The float32 bound is below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
+"""The gate: a float32 bound below GATE·max(|h|, GATE_FLOOR) for GATE_SHARE of the elements of an output."""
 MOST_VACUOUS = 0.5
 """Maximum share of elements in a deciding case whose required tolerance is no smaller than the value.
 
-None has an infinite tolerance."""
+No element of such a case has an infinite tolerance."""
 
 
 def objections(
     under: Mapping[ReadingNames, ErrorBounds], roles: Collection[str], dtype: str
 ) -> dict[int, str]:
-    """By row, why a stacked case is too ill-conditioned to judge anything by; good rows are left out.
+    """Say by row why a stacked case is too ill-conditioned to judge by; good rows are left out.
 
-    `under` has the bounds by the readings followed, in the classes of `dtype`; `roles` are those of the
-    outputs that count.
+    `under` has the bounds by reading, in the classes of `dtype`; `roles` are those of the outputs that
+    count.
     """
     found: dict[int, str] = {}
     for reading, bounds in under.items():
@@ -42,9 +42,9 @@ def objections(
 
 
 def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, str]:
-    """By row, why a stacked case says too little to decide; good rows are left out.
+    """Say by row why a stacked case says too little to decide; good rows are left out.
 
-    `under` has the answers by the readings followed.
+    `under` has the answers by reading.
     """
     found: dict[int, str] = {}
     name = REQUIRED[dtype]
@@ -62,10 +62,10 @@ def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, 
 
 
 def vacuous(answer: Answer, limits: Mapping[str, Array]) -> tuple[Array, Array]:
-    """(n,) how many elements of each stacked case say nothing under `limits`, and how many there are.
+    """Count the elements of each stacked case that say nothing under `limits`, and all elements, (n,).
 
-    Padding, which is zero and where no class admits anything but zero, is not counted. A case of padding
-    alone counts as one element, which says nothing where something else is admitted.
+    Padding is not counted: elements that are zero and for which every class admits only zero. A case of
+    padding alone counts as one element, which says nothing if `limits` admit anything else.
     """
     nothing, elements, admitted = (
         np.zeros(len(next(iter(limits.values()))), int) for _ in range(3)
@@ -83,7 +83,7 @@ def vacuous(answer: Answer, limits: Mapping[str, Array]) -> tuple[Array, Array]:
 
 
 def infinite(answer: Answer, limits: Mapping[str, Array]) -> Array:
-    """(n,) how many elements of each stacked case have an infinite tolerance under `limits`."""
+    """Count the elements of each stacked case that have an infinite tolerance under `limits`, (n,)."""
     return np.asarray(sum(_count(_computed(answer, n) & ~np.isfinite(limits[n])) for n in limits))
 
 
@@ -123,7 +123,7 @@ def _under(reading: ReadingNames) -> str:
 
 
 def _computed(answer: Answer, name: str) -> Array:
-    """Which elements are no padding: they have a value, or a class of arithmetic admits something else."""
+    """Mark the elements that are no padding: they are not zero, or a class admits something else."""
     found = np.asarray(answer.outputs[name] != 0)
     for limits in answer.tolerances.values():
         found |= limits[name] > 0

@@ -1,11 +1,10 @@
 """Derived tolerances: how far each output of a correct implementation may be from the exact value.
 
-One forward march over stacked cases, all classes of arithmetic at once: each step of the GRU is taken
-in the arithmetic of errors, which says how the error of the state before it goes on (its signed linear
-part) and what the step adds at most (its source: all rounding, and all that is not linear); `Chains`
-carries that through time. In the end a bound becomes a tolerance: against the rounded answer, rounded up,
-and at least that of a better class. TOLERANCES.md derives all of it, and says what is rigorous and what
-is fitted.
+One forward march over stacked cases bounds all classes of arithmetic at once. It takes each step of the GRU
+in the arithmetic of errors. That gives the signed linear part, by which the error of the state before the
+step goes on, and the source: the most that the step adds by rounding and by all that is not linear. `Chains`
+carries both through time. In the end a bound becomes a tolerance: it is measured from the rounded answer,
+rounded up, and at least that of a better class. TOLERANCES.md says what is rigorous and what is fitted.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from .error_arithmetic import ErrorArithmetic
 from .error_values import Bounded, Linear, wide
 
 _SLACK = 1.0 + 2.0**-20
-"""More than the float64 rounding of the bounds themselves."""
+"""A factor that covers the float64 rounding of the bounds themselves."""
 
 
 LONGEST, SHORTEST, WIDEST = 16, 4, 512
-"""Maximum and minimum steps of a window of Jacobians, and their product with hidden_size above which it
-shrinks."""
+"""Maximum and minimum steps of a window of Jacobians. A window shrinks until its steps times hidden_size are
+at most WIDEST."""
 
 
 class ErrorBounds(NamedTuple):
@@ -53,7 +52,7 @@ class ErrorBounds(NamedTuple):
 def error_bounds(
     semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
 ) -> ErrorBounds:
-    """Evaluate stacked cases in float64, and how far off they may be in each class."""
+    """Evaluate stacked cases in float64, and bound their errors in each class."""
     arithmetic = ErrorArithmetic(Units(classes))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
         marches = [
@@ -102,7 +101,7 @@ class March:
     def advance(
         self, d: DirectionWeights, number: int, rows: Array, wx: Mapping[str, Any], old: Array
     ) -> Array:
-        """Take the step `number` of `rows` from the state `old`; returns the state after it."""
+        """Take the step `number` of `rows` from the state `old`; return the state after the step."""
         if len(rows) < len(self.rows):  # the others are over for good
             self.chains.keep(np.isin(self.rows, rows))
             self.rows = rows
@@ -123,7 +122,7 @@ class March:
         return state.value
 
     def bounds(self) -> tuple[Array, Array]:
-        """Take the bounds of y, at the times of its inputs, and of ho; classes last."""
+        """Return the bounds of y, in the order of y, and of ho; the last axis is the classes."""
         n, batch, time, classes, hidden = self.y.shape
         y = self.y.reshape(n, batch, time, classes * hidden)
         if self.semantics.y_order == "time":
@@ -135,24 +134,24 @@ class March:
 
 
 def window(hidden: int) -> int:
-    """Count the steps over which products of Jacobians reach back: 16, and less above hidden_size 32.
+    """Count the steps over which products of Jacobians reach back: 16, or 4 to 15 above hidden_size 32.
 
-    So the products take time like hidden_size² in a step, as all else does. It is at least 4.
+    So the products of a step take time in proportion to hidden_size², as all else does.
     """
     return min(LONGEST, max(SHORTEST, WIDEST // hidden))
 
 
 def chain_bytes(time: int, batch: int, hidden: int) -> int:
-    """Count the bytes of the products of Jacobians of one direction of a case, twice over."""
+    """Count the bytes of two copies of the products of Jacobians of one direction of a case."""
     return 2 * 8 * min(time, window(hidden)) * batch * hidden**2
 
 
 class Chains:
-    """The errors of the last steps, each with the product of the Jacobians J of all steps since.
+    """The errors of the last steps, each with the product of the Jacobians J of all later steps.
 
-    With s_t what step t adds (s_0 the error of the first state) and e_t the error after it,
+    Let s_t be what step t adds (s_0: the error of the first state), e_t the error after step t, w the window:
 
-        e_t ≤ Σ_{t-w < s ≤ t} |J_t ⋯ J_{s+1}| s_s + |J_t ⋯ J_{t-w+1}| e_{t-w},    w the window.
+        e_t ≤ Σ_{t-w < s ≤ t} |J_t ⋯ J_{s+1}| s_s + |J_t ⋯ J_{t-w+1}| e_{t-w}.
 
     Errors are rows, (n, rows, classes, hidden), and so Jacobians are transposed.
     """
@@ -162,19 +161,19 @@ class Chains:
         self.window = window(self.hidden)
         self.sources, self.totals = ([first], [first]) if first.any() else ([], [])
         most = min(self.window, steps)
-        # one below the other, oldest first; two, that each step may read one and write the other
+        # products one below the other, oldest first; each step reads one array and writes the other
         self.products = np.empty((n, rows, most * self.hidden, self.hidden))
         self.spare = np.empty_like(self.products)
 
     def keep(self, rows: Array) -> None:
-        """Forget all rows but these: a mask."""
+        """Forget all rows except those that the mask `rows` marks."""
         self.sources = [errors[:, rows] for errors in self.sources]
         self.totals = [errors[:, rows] for errors in self.totals]
         self.products = self.products[:, rows]
         self.spare = np.empty_like(self.products)
 
     def arrive(self, step: Linear) -> Array | float:
-        """Bound what the errors so far have become after a step."""
+        """Bound what earlier errors have become after one more step."""
         if not self.sources:
             return 0.0
         h, many = self.hidden, len(self.sources)
@@ -192,13 +191,13 @@ class Chains:
         self.sources.append(source)
         self.totals.append(total)
         self.dropped = int(len(self.sources) > self.window)
-        if self.dropped:  # what is older counts with the whole error at its time
+        if self.dropped:  # the whole error at a time replaces all older sources
             del self.sources[0], self.totals[0]
             self.sources[0] = self.totals[0]
 
 
 def tolerances(x: Array, bounds: Array, answer: Array, dtype: str) -> dict[str, Array]:
-    """By class name, the admissible deviation of each element of a stored, rounded `answer`.
+    """Find, by class name, the admissible deviation of each element of a stored, rounded `answer`.
 
     `x` are the values in float64 and `bounds` their errors in each of the dtype's CLASSES (along
     the last axis). The result is float32, of the answer's shape; conforming is
@@ -220,8 +219,8 @@ def against_answer(
 ) -> Array:
     """Bound |observed - answer| where |computed - x| ≤ e and `answer` is x, rounded once.
 
-    Where the class computes wider than the dtype and rounds its output once, the two ends of x ± e
-    are rounded; elsewhere the answer's own rounding is added. An e of 0 (padding) admits nothing.
+    If the class computes wider than the dtype and rounds its output once, the two ends of x ± e are
+    rounded; if not, the answer's own rounding is added. An e of 0 (padding) admits no deviation.
     """
     value = answer.astype(np.float64)
     e = e * _SLACK
@@ -237,7 +236,7 @@ def against_answer(
 def round_up(limit: Array) -> Array:
     """Round up to 8 significant bits and to at least 2^-149, as float32; 0 stays 0.
 
-    The last bits of a bound depend on the BLAS that computed it; rounded ones do not.
+    The last bits of a bound depend on the BLAS that computed it; those of a rounded bound do not.
     """
     _, exponent = np.frexp(limit)
     step = np.maximum(exponent - 8, -149)
