@@ -49,7 +49,7 @@ def load_expectations(path: Path) -> list[Expectation]:
 
 
 def parse_expectations(name: str, text: str) -> list[Expectation]:
-    """Parse a YAML list of expectations from the file `name`. Raises SpecError, with the line, for others."""
+    """Parse a YAML list of expectations, the text of the file `name`. Raises SpecError, with the line."""
     document = parse(name, text, list)
     return [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
 
@@ -75,10 +75,10 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
 def apply_expectations(
     report: Report, expectations: Sequence[Expectation], vectors: Path | None, select: Sequence[str]
 ) -> Report:
-    """Mark what was expected in a report on the selected cases of the vectors, and what is stale.
+    """Mark in a report which failures were expected, and which expectations are stale.
 
-    In an interrupted report, which has no diagnosis, any misreading may explain a failure, and nothing is
-    stale.
+    The report is on the cases of the vectors that `select` matches. In an interrupted report, which has no
+    diagnosis, any misreading may explain a failure, and nothing is stale.
     """
     if not expectations:
         return report

@@ -140,7 +140,7 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[ProbeStep]:
     who = f"{program.name} {hello.version}".strip()
     known = f"{who}; operators: {', '.join(operators)}; dtypes: {', '.join(dtypes)}"
     if unknown := [*(hello.operators - {*OPERATORS}), *(hello.dtypes - {*FLOAT_TYPES})]:
-        known = f"its hello names {', '.join(map(repr, unknown))}, which nobody asks; {known}"
+        known = f"its hello names {', '.join(map(repr, unknown))}, which no question has; {known}"
     yield ProbeStep("hello", known, None, not (operators and dtypes), program.came, _HELLO)
     ok = False
     for operator in operators:
@@ -157,7 +157,7 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[ProbeStep]:
     if not ok:
         yield ProbeStep(
             "answers",
-            "no question was answered with ok, though its hello names them all",
+            "no question was answered with ok, although its hello names them all",
             None,
             True,
         )

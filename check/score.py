@@ -79,7 +79,7 @@ class Score:
         ]
 
     def visible_where(self, operator: str, name: str) -> dict[str, list[str]]:
-        """Find the attributes with at most half of their values in catching cases, and those values."""
+        """Find attributes of which catching cases have at most half of the values, with these values."""
         seen: dict[str, set[str]] = {}
         for found in self.caught[operator][name].values():
             for attribute, values in found.values.items():

@@ -154,7 +154,7 @@ class _Trials:
         return judge_one(block, observed, self._criteria[block.dtype]), observed
 
     def find_failure(self, block: Block) -> Failure | None:
-        """Find what is wrong with a case, and what explains it; None if the case does not fail or decide."""
+        """Find what is wrong with a case, and what explains it; None unless the case decides and fails."""
         result, observed = self.ask(block)
         if not _is_wrong(result):
             return None

@@ -83,7 +83,7 @@ def check_command(
     """Judge a runtime, or outputs made elsewhere, by vectors.
 
     VECTORS is a vector file or a directory of them; without it, the core vectors installed with
-    grucible. An output passes where it is as near to the exact value as the required class of
+    grucible. An output passes if it is as near to the exact value as the required class of
     arithmetic must be: float64 for float64 vectors, float32 for float32, float16 for float16,
     bfloat16-gemm for bfloat16, unless --arithmetic demands another.
 
@@ -146,7 +146,7 @@ def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tu
 
 
 def _check_side_by_side(reports: Sequence[str], given: Mapping[str, object]) -> None:
-    """Raise click.UsageError for options that were `given`, and formats, that take one runtime alone."""
+    """Raise click.UsageError for `given` options and for formats that take only one runtime."""
     of_one = [option for option, value in given.items() if value]
     names = (text.partition("=")[0] for text in reports)
     of_one += [f"--report {name}" for name in names if not FORMATS[name].side_by_side]

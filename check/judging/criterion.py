@@ -145,10 +145,10 @@ def check_classes(file: Path, block: Block) -> None:
 
 
 class Comparison(NamedTuple):
-    """The worst ratio of difference to tolerance in each of n cases, and where it is.
+    """The worst ratio of difference to tolerance in each of n cases, and its element.
 
     `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a
-    NaN or an infinity; a case passes where it is ≤ 1. `output` (n,) and `element` (n,) say which
+    NaN or an infinity; a case passes if `ratio` ≤ 1. `output` (n,) and `element` (n,) say which
     output and which flat element is the worst; `difference` and `ulps` (n,) are of that element.
     """
 

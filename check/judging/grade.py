@@ -127,7 +127,7 @@ def see_growth(
 def step_errors(block: Block, outputs: Arrays, criterion: Criterion) -> Array | None:
     """Compute (n, steps) each case's error at each step, in the order of processing.
 
-    Behind a case's longest row there is NaN. Returns None where outputs lack a state, or have one step alone.
+    After a case's longest row there is NaN. Returns None where outputs lack states, or have only one step.
     """
     operator = OPERATORS[block.operator]
     attributes = [operator.with_defaults(given) for given in block.given]

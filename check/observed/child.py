@@ -219,7 +219,7 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a process in a session of its own, with pipes; writing to it does not block."""
     if sys.platform == "win32":
         raise RuntimeNotUsable(
-            "a runtime is run in another process on Linux and macOS alone; here use grucible.verify, or "
+            "only on Linux and macOS can a runtime run in another process; here use grucible.verify, or "
             "pytest without --grucible-isolated"
         )
     else:  # noqa: RET506 - mypy reads it by system

@@ -219,7 +219,7 @@ def _check_lost(path: Path, asked: set[str]) -> None:
     if lost:
         cases = "a case" if len(lost) == 1 else f"{len(lost)} cases"
         raise VectorFileError(
-            f"{path}: holds outputs of {cases} that are not asked for now, as {min(lost)}; name another "
+            f"{path}: holds outputs of {cases} that are not selected now, such as {min(lost)}; name another "
             "place for the outputs, or add --force"
         )
 

@@ -215,8 +215,8 @@ class Vectors:
             self.settle(judge, judge(outputs))
         elif outputs is not None:
             raise Unjudged(
-                f"the test returned a {type(outputs).__name__}, which nobody looks at: a test that takes "
-                "judge or case returns nothing, another one outputs",
+                f"the test returned a {type(outputs).__name__}, which is not judged: a test that takes "
+                "judge or case must return nothing, any other test its outputs",
                 pytrace=False,
             )
 
@@ -324,5 +324,5 @@ class _CaseTest(pytest.Function):
         self.decided = decides and not find_undeciding(judge.block, judge.criterion).any()
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Give a place and a title; in a bare name, pytest would take the dots for those of modules."""
+        """Give a place and a title; pytest would take the dots in a bare name for dots between modules."""
         return self.config.rootpath / NAME, 0, f"case {self.name}"

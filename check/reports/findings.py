@@ -19,7 +19,7 @@ _IN_HEADLINE = 2
 """Maximum findings in the first line."""
 _ALL = "more; --report json=FILE has all of them"
 _NARROWER = 3
-"""Maximum globs that are proposed in place of one that is too broad."""
+"""Maximum globs that are proposed in place of a glob that is too broad."""
 _ACCEPTED: dict[Outcome, str] = {
     "obvious": "answered as if nothing were wrong",
     "garbage": "answered with garbage",

@@ -123,7 +123,7 @@ def load_iree(content: bytes, _: Sequence[str]) -> Any:
         compiled = tools.compile_str(
             str(module), target_backends=["llvm-cpu"], input_type="onnx", extra_args=arguments
         )
-    except tools.CompilerToolError as error:  # the first error alone
+    except tools.CompilerToolError as error:  # its first error is enough
         lines = str(error).splitlines()
         raise RuntimeError(next((s for s in lines if "error:" in s), str(error))) from None
 

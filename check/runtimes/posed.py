@@ -1,4 +1,4 @@
-"""How each named runtime is asked: what becomes a constant of its model, and what it is not asked.
+"""How each named runtime is asked: which inputs become constants, and which questions are not asked.
 
 Nothing here loads a runtime: `check/scripts` writes scripts for runtimes that are not installed, too.
 """
@@ -145,7 +145,7 @@ def run_as(
         return dict(run(question))
     if question.theme == INVALID:
         raise Unsupported(
-            f"{question.operator} is asked as {operator.name}, and valid questions alone"
+            f"{question.operator} is asked as {operator.name}, but only in valid questions"
         )
     try:
         asked = ask(question, operator)

@@ -69,7 +69,7 @@ def test_the_first_mistake_is_named(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("HELLO = HELLO.replace('end', 'dtype f16\\nend')", "names 'f16', which nobody asks"),
+        ("HELLO = HELLO.replace('end', 'dtype f16\\nend')", "names 'f16', which no question has"),
         ("end = lambda: sys.exit(7)", "(exit status 7)"),
         ("end = lambda: time.sleep(60)", "goes on, and was stopped"),
     ],

@@ -262,7 +262,7 @@ def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     status, printed = run(project, "-q", "-rA")
     assert (status, printed.splitlines()[-1].startswith("4 failed")) == (1, True), printed
     for kind in ("coroutine", "generator", "Judgment"):
-        assert f"the test returned a {kind}, which nobody looks at" in printed
+        assert f"the test returned a {kind}, which is not judged" in printed
 
 
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:

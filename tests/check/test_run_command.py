@@ -49,11 +49,11 @@ def test_outputs_of_cases_that_are_not_asked_again_are_not_lost(
     assert command(*run, "--select", "*good").status == 0
     before = {file: file.read_bytes() for file in out.rglob("*.h5")}
     assert command(*run, "--select", "*/a-good").said_in_one_line() == (
-        f"grucible: {out / 'cell.h5'}: holds outputs of a case that are not asked for now, as "
+        f"grucible: {out / 'cell.h5'}: holds outputs of a case that are not selected now, such as "
         "openvino.GRUCell-3/made/float32/c-good; name another place for the outputs, or add --force\n"
     )
     said = command(*run, "--select", "*bad").said_in_one_line()
-    assert "holds outputs of 2 cases that are not asked for now, as " in said
+    assert "holds outputs of 2 cases that are not selected now, such as " in said
     assert before == {file: file.read_bytes() for file in out.rglob("*.h5")}
     assert command(*run).status == 0
     assert command("check", some_vectors, "--outputs", out).status == 0
