@@ -90,7 +90,7 @@ def judge(
     atol: float | None = None,
     ulp: float | None = None,
 ) -> Judgment:
-    """Judge what a runtime returned for `case.question`: arrays by the names of the outputs.
+    """Judge the outputs that a runtime returned for `case.question`: a mapping of names to arrays.
 
     The other arguments change what is required, as for `verify`. Outputs that are no mapping, or have other
     names, shapes or dtypes, are an error, as in `check`. Each case is judged by itself: only `verify` can say

@@ -1,1 +1,1 @@
-"""Reproducers: scripts that ask one case of one runtime, without grucible."""
+"""Reproducers: scripts that ask one runtime one case, without grucible."""
