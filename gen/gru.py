@@ -112,8 +112,8 @@ recurrent parts of pre-activations; `s_z`, `s_r`, `s_h`, the sums of products be
 Advance = Callable[["DirectionWeights", int, Array, Mapping[str, Any], Array], Array]
 """A function that takes a step of a direction and returns the state after it.
 
-Its arguments: the number of the step in processing order, the rows that are not over in every stacked case,
-W·x of each gate, and the state of these rows."""
+Its arguments: the direction's weights, the number of the step in processing order, the rows that are not yet
+over in some stacked case, W·x of each gate, and the state of these rows."""
 
 
 def step(
@@ -248,7 +248,7 @@ def in_order(values: Array, order: Array | None) -> Array:
 
 
 def states_before(states: Array, h0: Array, order: Array | None) -> Array:
-    """Take the state before each step out of `states` (…, batch, time, hidden) after each, in float64.
+    """Find the state before each step, in float64, from `states` (…, batch, time, hidden) after each.
 
     `h0` (…, batch, hidden) is the state before the first step, `order` the `processing_order` of the steps.
     """

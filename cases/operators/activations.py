@@ -115,9 +115,9 @@ class Function:
     arrays, at a break from one side. `shape` gives bounds for all v. `rounding` gives (relative, absolute,
     growing): computed from a given v, f errs by at most relative·|f| + absolute + growing·|v|, in units of a
     class's unit roundoff. `underflow` weighs the loss from a parameter's underflow, for each unit of |v|.
-    The rounding of sigmoid and tanh is fitted, and stands in the class. That of other functions is counted
-    in their textbook form: each operation rounds once, a and b may be rounded before, an exponential or
-    logarithm errs by two units.
+    The rounding of sigmoid and tanh is fitted, and stands in the class. The rounding of other functions is
+    counted in their textbook form: each operation rounds once, a and b may be rounded before, an exponential
+    or logarithm errs by two units.
     """
 
     name: str

@@ -67,8 +67,8 @@ class DirectionTrace:
     `direction` is forward or reverse. `time` (batch, steps) is the place on the time axis where a step has
     its input, and -1 where a row is over; quantities are NaN there. `h0` (batch, hidden) is the state before
     the first step. The others are (batch, steps, hidden): the pre-activations `a_z`, `a_r` and `a_h`, before
-    they are clipped; the gates `z` and `r`; the candidate `t`; `u`, what the reset gate multiplies, the state
-    before the step or its product with the weights; and the `state` after the step.
+    they are clipped; the gates `z` and `r`; the candidate `t`; `u`, multiplied by the reset gate (the state
+    before the step, or its product with the weights); and the `state` after the step.
     """
 
     direction: str
@@ -135,7 +135,7 @@ def _quantities(meant: Semantics, inputs: GruInputs, dtype: FloatType) -> Arrays
 
 
 def _direction(meant: Semantics, inputs: GruInputs, found: Arrays, index: int) -> DirectionTrace:
-    """Take out the steps of direction number `index`, with the time of each."""
+    """Make the trace of direction number `index`."""
     direction, lengths = meant.directions[index], inputs.lengths
     steps = next(iter(found.values())).shape[2]
     order = processing_order(direction, lengths, inputs.x.shape[-2])

@@ -37,7 +37,7 @@ def wide(values: Array) -> Array:
 class Linear:
     """A linear map of ε, (n, rows, hidden, m): the sum of its terms M·diag(c), each (c, M).
 
-    Without c it is ones, without M the identity. One M may serve all rows, (n, 1, hidden, m).
+    A missing c stands for ones, a missing M for the identity. One M may serve all rows, (n, 1, hidden, m).
     """
 
     terms: tuple[Term, ...] = ()

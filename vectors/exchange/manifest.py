@@ -1,4 +1,4 @@
-"""The manifest of an export: which cases it has, and where their numbers are; and the files of numbers.
+"""The manifest of an export, which lists its cases and the places of their numbers; and files of numbers.
 
 The models check each manifest that is read. From them comes the JSON Schema beside this module.
 """
@@ -28,7 +28,7 @@ SCHEMA = Path(__file__).with_name("manifest.schema.json")
 CASES = "cases"
 """The folder of the cases' files in an export."""
 ALIGNED = 64
-"""The bytes of which each tensor's offset in a raw file is a multiple, so that it can be mapped."""
+"""The alignment of tensors in a raw file, in bytes, so that a tensor can be mapped."""
 MOST_RANK = 8
 """Maximum axes of a tensor; GRU operators' have at most 4."""
 _MOST_SLUG = 80
@@ -131,9 +131,9 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 CaseLayout = Callable[[Path, str, Case, Mapping[str, Array]], dict[str, Place]]
-"""A function `write(folder, name, case, arrays)`: it writes a case to files below `folder` called `name`.
+"""A function `write(folder, name, case, arrays)`: it writes a case below `folder`, in files named by `name`.
 
-It returns the place of each array, by the paths of vectors/FORMAT.md. If it raises NotSayable, then before it
+It returns the place of each array, by the paths of vectors/FORMAT.md. It raises NotSayable only before it
 writes."""
 
 
