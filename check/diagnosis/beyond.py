@@ -64,7 +64,9 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
             continue
         whole, some = _told(one, (*listed(one), *fitted(one)))
         found |= {(variant.name,): (variant,) for variant in whole}
-        left += [] if whole else [one]
+        sums = () if whole else list(solved(one))
+        found |= {names_of(variants): variants for variants in sums}
+        left += [] if whole or sums else [one]
         for variant, share in some:
             if share > partly.get(variant.name, (MANY, variant))[0]:
                 partly[variant.name] = (share, variant)

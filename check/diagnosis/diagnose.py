@@ -25,7 +25,7 @@ from .curves import (
     CLOSE,
     HELPED,
     UNHELPED,
-    a_constant_instead,
+    a_term_instead,
     asking_for,
     fitted_curve,
     in_words,
@@ -204,7 +204,7 @@ def _curve(
     explained = left & local.helped([variant], HELPED)
     if not explained.any():
         return []
-    if a_constant_instead(asked, variant, steps, lambda each: bool(passing.excluding(each))):
+    if a_term_instead(asked, variant, steps, lambda each: bool(passing.excluding(each))):
         return []
     against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))
     asking = np.zeros_like(left)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...gen.variants.families import FAMILIES
-from ...gen.variants.forms import SCALED
+from ...gen.variants.operands import GROUPS
 from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
+from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant
 from .steps import Steps
 from .trying import shares, told_by
@@ -20,11 +20,7 @@ def in_some_units(steps: Steps) -> Iterator[Variant]:
 
     Where states of other units are wrong in every case, only those are tried that make them so."""
     pool = [v for v in told_by(steps) if can_be_restricted(v)]
-    pool += [
-        f.member(0.0)
-        for f in FAMILIES.values()
-        if f.form is SCALED and f.name[:2] in ("w-", "r-", "b-")
-    ]
+    pool += [with_terms(f"a_{gates}", {part: -1.0}) for gates in GROUPS for part in "xpb"]
     spreading = _spreading(steps, pool)
     for units, which in _kinds_of_units(steps.seen.shape[-1]):
         elsewhere = (steps.wrong & ~which).any(axis=(1, 2, 3))

@@ -193,30 +193,8 @@ def _miswritten(name: str) -> Variant:
 _GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
 
 EXPRESSIONS = (
-    _blended("t+zh", "ht + zt (.) Ht-1", lambda q: q["t"] + q["z"] * q["h"]),
-    _blended("(1-z)t+h", "(1 - zt) (.) ht + Ht-1", lambda q: (1 - q["z"]) * q["t"] + q["h"]),
-    _blended("(1-z)t", "(1 - zt) (.) ht, without Ht-1", lambda q: (1 - q["z"]) * q["t"]),
-    _blended("zh", "zt (.) Ht-1, without ht", lambda q: q["z"] * q["h"]),
-    _blended("zt", "zt (.) ht, without Ht-1", lambda q: q["z"] * q["t"]),
-    _blended("zt+h", "zt (.) ht + Ht-1", lambda q: q["z"] * q["t"] + q["h"]),
-    _blended("t+h", "ht + Ht-1", lambda q: q["t"] + q["h"]),
-    _blended("z(t+h)", "zt (.) (ht + Ht-1)", lambda q: q["z"] * (q["t"] + q["h"])),
-    _blended("z(h-t)", "zt (.) (Ht-1 - ht)", lambda q: q["z"] * (q["h"] - q["t"])),
-    _blended("(1-z)t-zh", "(1 - zt) (.) ht - zt (.) Ht-1",
-             lambda q: (1 - q["z"]) * q["t"] - q["z"] * q["h"]),
-    _blended("(1+z)t+zh", "(1 + zt) (.) ht + zt (.) Ht-1",
-             lambda q: (1 + q["z"]) * q["t"] + q["z"] * q["h"]),
-    _blended("(z-1)t+zh", "(zt - 1) (.) ht + zt (.) Ht-1",
-             lambda q: (q["z"] - 1) * q["t"] + q["z"] * q["h"]),
-    _blended("(1-z)t+rh", "(1 - zt) (.) ht + rt (.) Ht-1",
-             lambda q: (1 - q["z"]) * q["t"] + q["r"] * q["h"]),
-    _blended("(1-r)t+zh", "(1 - rt) (.) ht + zt (.) Ht-1",
-             lambda q: (1 - q["r"]) * q["t"] + q["z"] * q["h"]),
     _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
              lambda q: (1 - q["r"]) * q["t"] + q["r"] * q["h"]),
-    _blended("(1-z)t+zrh", "(1 - zt) (.) ht + zt (.) rt (.) Ht-1",
-             lambda q: (1 - q["z"]) * q["t"] + q["z"] * q["r"] * q["h"]),
-    _blended("(1-z)t+(1-z)h", "(1 - zt) (.) (ht + Ht-1)", lambda q: (1 - q["z"]) * (q["t"] + q["h"])),
     _blended("(1-z)h+h", "(1 - zt) (.) Ht-1, without ht", lambda q: (1 - q["z"]) * q["h"]),
     _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
              lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
@@ -246,11 +224,6 @@ EXPRESSIONS = (
             alter=_expressed(x_h=lambda q: q["r"] * q["x_h"])),
     Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
             alter=_expressed(p_h=lambda q: q["r"] * q["p_h"])),
-    *(
-        Variant(f"{to}-and-{of}", f"{QUANTITIES[of]} added to {QUANTITIES[to]}",
-                alter=_expressed(**{to: lambda q, to=to, of=of: q[to] + q[of]}))
-        for to, of in (("a_r", "a_z"), ("a_h", "a_z"), ("a_h", "a_r"), ("a_h", "z"), ("a_h", "r"))
-    ),
     Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
             alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),

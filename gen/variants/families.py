@@ -15,12 +15,10 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
-from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
-from .fields import GROUPS, each
-from .forms import FORMS, HARD, SCALED, WIDENED, Number, NumberForm, along, told
+from .forms import FORMS, HARD, NOT_LINEAR, WIDENED, Number, NumberForm, along, told
 from .variant import Variant
 
 
@@ -79,14 +77,14 @@ def _altered(names: tuple[str, ...], form: NumberForm, number: Number) -> dict[s
 
 
 def _of_quantities() -> Iterator[Family]:
-    """Every form of each quantity of a step, of both gates, and of the pre-activations."""
+    """Every form of each quantity, of both gates, and of the pre-activations, but those that are solved for."""
     groups = {name: ((name,), words) for name, words in QUANTITIES.items()} | {
         "gates": (("z", "r"), "both gates zt and rt"),
         "pre-activations": (("a_z", "a_r", "a_h"), "every pre-activation"),
         "pre-activations-of-gates": (("a_z", "a_r"), "the pre-activations of both gates"),
     }
     for group, (names, words) in groups.items():
-        for form in FORMS:
+        for form in NOT_LINEAR:
             yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
 
 
@@ -137,80 +135,6 @@ def _of_functions() -> Iterator[Family]:
         yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
 
 
-def _times(number: Number, array: Array) -> Array:
-    return np.asarray(along(number, array) * array.astype(np.float64))
-
-
-def _scaled(field: str, gates: str, number: Number) -> dict[str, Any]:
-    """A field of the inputs times a number: all of it, or the parts of some gates."""
-    return {"inputs": each(field, gates, partial(_times, number))}
-
-
-def _recurrent(gates: str, number: Number) -> dict[str, Any]:
-    """The recurrent weights and the recurrent bias of some gates times a number."""
-
-    def change(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        r = {g: _times(number, a) if g in gates else a for g, a in inputs.r.items()}
-        b = {
-            part: _times(number, a) if part[0] == "r" and part[-1] in gates and len(part) > 1 else a
-            for part, a in inputs.b.items()
-        }
-        return replace(inputs, r=r, b=b)
-
-    return {"inputs": change}
-
-
-def _of_inputs() -> Iterator[Family]:
-    """X, and W, R and B, times a number; of these the parts of each gate too."""
-    yield Family("x-scaled", "{x}", SCALED, partial(_scaled, "x", ""))
-    for field in ("w", "r", "b"):
-        needs = ("b",) if field == "b" else ()
-        for gates, part in GROUPS.items():
-            name = f"{field}-{gates}-scaled"
-            yield Family(name, f"{part}{{{field}}}", SCALED, partial(_scaled, field, gates), needs)
-
-
-def _of_recurrent() -> Iterator[Family]:
-    """{r} and the recurrent bias together."""
-    for gates, part in GROUPS.items():
-        subject = f"{part}{{r}} and its recurrent bias"
-        yield Family(
-            f"recurrent-{gates}-scaled", subject, SCALED, partial(_recurrent, gates), ("b.rh",)
-        )
-
-
-def _with_old_state(name: str, number: Number) -> dict[str, Any]:
-    """A pre-activation with Ht-1 times a number added."""
-
-    def bound(_: StackedSemantics) -> Alter:
-        known: dict[str, Array] = {}
-
-        def alter(quantity: str, value: Array) -> Array:
-            known[quantity] = value
-            return value + _times(number, known["h"]) if quantity == name else value
-
-        return alter
-
-    return {"alter": bound}
-
-
-def _with_another_one(number: Number) -> dict[str, Any]:
-    """The new state as (number - zt) (.) ht + zt (.) Ht-1."""
-
-    def bound(_: StackedSemantics) -> Alter:
-        known: dict[str, Array] = {}
-
-        def alter(quantity: str, value: Array) -> Array:
-            known[quantity] = value
-            return (
-                value + (_times(number, known["t"]) - known["t"]) if quantity == "state" else value
-            )
-
-        return alter
-
-    return {"alter": bound}
-
-
 def _hard_sigmoid(slope: Number) -> dict[str, Any]:
     return _instead("sigmoid", lambda _, k: Activation("hard-sigmoid", k, 0.5), slope)
 
@@ -225,21 +149,9 @@ FAMILIES: dict[str, Family] = {
     for family in (
         *_of_quantities(),
         *_of_functions(),
-        *_of_inputs(),
-        *_of_recurrent(),
-        *(
-            Family(
-                f"{name}-with-h",
-                f"Ht-1 added to {QUANTITIES[name]},",
-                SCALED,
-                partial(_with_old_state, name),
-            )
-            for name in ("a_z", "a_r", "a_h", "t")
-        ),
         Family(
             "sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)
         ),
-        Family("one-less-z-scaled", "the 1 of 1 - zt", SCALED, _with_another_one),
         Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
     )
 }

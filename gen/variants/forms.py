@@ -85,9 +85,7 @@ HARD = NumberForm(
 WIDENED = NumberForm(
     "scaled", "multiplied by {number}", lambda v, k: k * v, _spread(2**-4, 16.0, 13)
 )
-FORMS = (
-    SCALED,
-    NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SIGNED),
+NOT_LINEAR = (
     NumberForm("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
     NumberForm("at-most", "limited to at most {number}", lambda v, c: np.minimum(v, c), (*_SIGNED[:8], *_POSITIVE)),
     NumberForm("at-least", "limited to at least {number}", lambda v, c: np.maximum(v, c), (*_SIGNED[:8], *_POSITIVE)),
@@ -102,7 +100,9 @@ FORMS = (
     NumberForm("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS, fitted=False,
          jumps=True),
 )  # fmt: skip
-"""What may happen to a quantity of a step, to the argument of a function, to its result."""
+"""What may happen to a quantity of a step, and is no sum (gen.variants.sums)."""
+FORMS = (SCALED, NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SIGNED), *NOT_LINEAR)
+"""What may happen to the argument of a function, or to its result."""
 
 _WORDS = {("scaled", 0.0): "left out", ("scaled", -1.0): "negated"}
 

@@ -1,39 +1,39 @@
 """Steps in which a quantity has more, or less, of others: what the diagnosis solves for.
 
 A name says what is added to which quantity: `a_r+=1*a_z` adds the update gate's pre-activation to the reset
-gate's; `state+=-1*z*h+1*r*h` takes the reset gate for the update gate in the blend.
+gate's; `a_zr+=-1*b` takes the biases from both gates; `state+=-1*z*h+1*r*h` takes the reset gate for the
+update gate in the blend.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
+from .operands import GROUPS
 from .variant import Variant
 
 Terms = Mapping[str, float]
 """Coefficients by product, such as `z*h`; the product of nothing is `1`."""
 _ADDS = "+="
 _TERM = re.compile(r"([+-]?[\d.]+(?:e[+-]\d+)?)\*([^+-]+)")
-_OWN = {
-    "a_z": ("x_z", "p_z", "b_z"),
-    "a_r": ("x_r", "p_r", "b_r"),
-    "a_h": ("x_h", "p_h", "b_h"),
-    "state": ("t", "z*t", "z*h"),
-}
-"""The products that a quantity is the sum of."""
-_GATES = ("x_z", "x_r", "p_z", "p_r", "h", "1")
+_OWN = {"a": "", "x": "{w}", "p": "{r}", "b": "{b}", "c": "Rbh"}
+"""What a pre-activation is the sum of: of the input, of the state, of biases, and Rbh times rt; or all."""
+_STATE = {"t": 1.0, "z*t": -1.0, "z*h": 1.0}
+_OF_GATES = ("a", "x", "p", "b", "h", "1", "x_z", "x_r", "p_z", "p_r")
 PRODUCTS: Mapping[str, Sequence[str]] = {
-    "a_z": (*_GATES, "b_z"),
-    "a_r": (*_GATES, "b_r", "b_z", "a_z"),
+    "a_z": _OF_GATES,
+    "a_r": (*_OF_GATES, "b_z", "a_z"),
     "a_h": (
-        *_GATES, "x_h", "p_h", "b_h", "b_z", "b_r", "a_z", "a_r", "z", "r", "u",
-        "b_u", "r*b_u", "r*x_h", "r*b_h", "r*p_h", "z*p_h", "r*h", "z*h",
+        *_OF_GATES, "c", "b_z", "b_r", "a_z", "a_r", "z", "r", "u",
+        "b_u", "r*x_h", "r*b", "r*p", "z*p", "r*h", "z*h",
     ),
+    "a_zr": ("a", "x", "p", "b", "h", "1"),
+    "a_zrh": ("a", "x", "p", "b", "c", "h", "1"),
     "z": ("1", "z", "z*z"),
     "r": ("1", "r", "z", "r*r"),
     "t": ("1", "h", "z", "r", "t", "r*t", "z*t", "a_h"),
@@ -45,6 +45,8 @@ _WORDS = QUANTITIES | {
     **{f"p_{gate}": f"Ht-1*(R{gate}^T)" for gate in "zr"},
     **{f"b_{gate}": f"the biases of {gate}" for gate in "zrh"},
     "b_u": "Rbh", "h": "Ht-1", "z": "zt", "r": "rt", "t": "ht", "1": "1",
+    "b": "its biases", "p": "its recurrent part",
+    "a_zr": "the pre-activations of both gates", "a_zrh": "every pre-activation",
 }  # fmt: skip
 
 
@@ -56,23 +58,35 @@ def with_terms(target: str, terms: Terms) -> Variant:
     for product in terms:
         if product not in PRODUCTS[target]:
             raise KeyError(product)
+    targets = [f"a_{gate}" for gate in target[2:]] if target.startswith("a_") else [target]
 
     def bound(_: StackedSemantics) -> Alter:
         known: dict[str, Array] = {}
 
         def alter(name: str, value: Array) -> Array:
-            products = {"a_z": "s_z", "a_r": "s_r", "a_h": "s_h", "u": "p_u"}.get(name)
-            if products in known:  # what is no product is bias
-                known[f"b_{name[-1]}"] = value - known[products]
             known[name] = value
-            if name == target:
+            if name in ("a_z", "a_r", "a_h"):
+                _take_apart(name, known)
+            if name == "u" and "p_u" in known:
+                known["b_u"] = value - known["p_u"]
+            if name in targets:
                 known[name] = value + sum(c * _product(p, known) for p, c in terms.items())
             return known[name]
 
         return alter
 
     text = "".join(f"{c:+.7g}*{product}" for product, c in terms.items()).removeprefix("+")
-    return Variant(f"{target}{_ADDS}{text}", _in_words(target, terms), alter=bound)
+    return Variant(f"{target}{_ADDS}{text}", " and ".join(_in_words(target, terms)), alter=bound)
+
+
+def _take_apart(name: str, known: dict[str, Array]) -> None:
+    """Take a pre-activation apart into what `_OWN` says."""
+    gate = name[-1]
+    known["a"], known["x"], known["p"] = known[name], known[f"x_{gate}"], known[f"p_{gate}"]
+    known[f"b_{gate}"] = known["b"] = known[name] - known[f"s_{gate}"]
+    if gate == "h" and "p_u" in known:
+        known["p"] = known["r"] * known["p_u"]
+        known["c"] = known["p_h"] - known["p"]
 
 
 def is_sum(name: str) -> bool:
@@ -97,28 +111,28 @@ def _product(product: str, known: Mapping[str, Array]) -> Array | float:
     return found
 
 
-def _in_words(target: str, terms: Terms) -> str:
+def _in_words(target: str, terms: Terms) -> Iterator[str]:
     """Say how the quantity is computed: the blend as a formula, another one by what is other."""
     if target == "state":
-        whole = dict.fromkeys(_OWN["state"], 1.0) | {"z*t": -1.0}
-        for product, c in terms.items():
-            whole[product] = whole.get(product, 0.0) + c
-        return f"the new state computed as Ht = {_formula({p: c for p, c in whole.items() if c})}"
-    own = _OWN.get(target, (target,))
-    mine = {product: c for product, c in terms.items() if product in own}
-    less = [_one(product) for product, c in mine.items() if c == -1.0]
-    said = [f"without {' and '.join(less)}"] * bool(less)
-    said += [f"with {_one(p)} multiplied by {1 + c:.6g}" for p, c in mine.items() if c != -1.0]
-    for sign, done in ((1.0, "added"), (-1.0, "subtracted")):
-        more = [
-            f"{abs(c):.6g} times {_one(p)}".removeprefix("1 times ")
-            if p != "1"
-            else f"{abs(c):.6g}"
-            for p, c in terms.items()
-            if p not in own and c * sign > 0
-        ]
-        said += [f"with {' and '.join(more)} {done}"] * bool(more)
-    return f"{QUANTITIES[target]} computed {', '.join(said)}"
+        whole = {p: _STATE.get(p, 0.0) + terms.get(p, 0.0) for p in (*_STATE, *terms)}
+        yield f"the new state computed as Ht = {_formula({p: c for p, c in whole.items() if c})}"
+        return
+    words = {**_WORDS, **QUANTITIES}[target]
+    for product, c in terms.items():
+        if product == "1":
+            yield f"{words} off by {c:.6g}"
+        elif product in ("a", target):
+            yield f"{words} {_scaled(c)}"
+        elif product in _OWN and target.startswith("a_"):
+            part = "" if product == "c" else GROUPS[target[2:]]
+            yield f"{part}{_OWN[product]} {_scaled(c)}"
+        else:
+            how = "added to" if c > 0 else "subtracted from"
+            yield f"{_times(abs(c), _one(product), ' times')} {how} {words}"
+
+
+def _scaled(c: float) -> str:
+    return {-1.0: "left out", -2.0: "negated"}.get(c, f"multiplied by {1 + c:.6g}")
 
 
 def _formula(terms: Terms) -> str:
@@ -134,8 +148,8 @@ def _formula(terms: Terms) -> str:
     return " ".join(signed).removeprefix("+ ") or "0"
 
 
-def _times(number: float, one: str) -> str:
-    return one if number == 1 else f"{number:.6g}" if one == "1" else f"{number:.6g} {one}"
+def _times(number: float, one: str, times: str = "") -> str:
+    return one if number == 1 else f"{number:.6g}" if one == "1" else f"{number:.6g}{times} {one}"
 
 
 def _one(product: str) -> str:
