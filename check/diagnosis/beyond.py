@@ -9,15 +9,14 @@ the terms are solved for that the step has too much or too little of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
-from .finding import names_of
+from .finding import Names, names_of
 from .fitting import fitted
 from .places import where
 from .solving import solved
@@ -55,51 +54,43 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
-    found: dict[tuple[str, ...], Variants] = {}
+    found: dict[Names, Variants] = {}
     partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
     left = []
     for one in steps:
         known = [variants for variants in found.values() if one.has_all(variants)]
         if known and explains(one, known).all(axis=1).any():
             continue
-        whole, some = _told(one, (*listed(one), *fitted(one)))
-        found |= {(variant.name,): (variant,) for variant in whole}
-        sums = () if whole else list(solved(one))
-        found |= {names_of(variants): variants for variants in sums}
-        left += [] if whole or sums else [one]
+        whole, some = _tried(one)
+        found |= whole
+        left += [] if whole else [one]
         for variant, share in some:
             if share > partly.get(variant.name, (MANY, variant))[0]:
                 partly[variant.name] = (share, variant)
     for one in _few(left):
-        whole = list(in_some_units(one))
-        found |= {(variant.name,): (variant,) for variant in whole}
-        left = [other for other in left if other is not one or not whole]
+        units = list(in_some_units(one))
+        found |= {(variant.name,): (variant,) for variant in units}
+        left = [other for other in left if other is not one or not units]
     alone = {one.name: (1.0, one) for one, *_ in found.values() if not one.arithmetic}
     most = sorted((partly | alone).values(), key=lambda entry: -entry[0])[:BASES]
     for one in _few(left):
-        mine = [replace(one, base=(base,)) for _, base in most if one.has_all([base])]
-        for besides in mine:
-            whole, _ = _told(besides, (*listed(besides), *fitted(besides)))
-            found |= {
-                names_of((*besides.base, variant)): (*besides.base, variant) for variant in whole
-            }
-            if whole:
-                break
-        else:
-            sums = ((each.base, variants) for each in (one, *mine) for variants in solved(each))
-            found |= {names_of((*base, *more)): (*base, *more) for base, more in islice(sums, 1)}
+        on_bases = (replace(one, base=(base,)) for _, base in most if one.has_all([base]))
+        found |= next((whole for whole, _ in map(_tried, on_bases) if whole), {})
     told = [_placed(variants, steps) for variants in found.values()]
     return sorted((one for one in told if one is not None), key=_rank)
 
 
-def _told(
-    steps: Steps, tried: Iterable[tuple[Variant, float]]
-) -> tuple[list[Variant], list[tuple[Variant, float]]]:
-    """Of what was tried, what gives every wrong state of some case, and what gives a share of them, or of the
-    error, and may come together with something else."""
-    each = [(variant, share) for variant, share in tried if variant not in steps.base]
-    whole = [variant for variant, share in each if share == 1.0]
-    return whole, [one for one in each if one[1] < 1.0 and not one[0].arithmetic]
+def _tried(steps: Steps) -> tuple[dict[Names, Variants], list[tuple[Variant, float]]]:
+    """What gives every wrong state of some case, base included, and what gives a share of them, or takes it
+    from the error, and may come together with something else."""
+    some: list[tuple[Variant, float]] = []
+    for stage in (listed, solved, fitted):
+        each = [one for one in stage(steps) if steps.base != one[0]]
+        whole = [(*steps.base, *variants) for variants, share in each if share == 1.0]
+        if whole:
+            return {names_of(variants): variants for variants in whole}, some
+        some += [(v[0], share) for v, share in each if len(v) == 1 and not v[0].arithmetic]
+    return {}, some
 
 
 def _few(steps: Sequence[Steps]) -> list[Steps]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.variant import Variant
 from .steps import Steps
-from .trying import at_once, explains, of_error, shares
+from .trying import Shares, at_once, explains, of_error, shares
 
 THIN_ROWS = 3
 """A number is sought on so many rows, and tried on all."""
@@ -23,7 +23,7 @@ DIGITS = 7
 """A number is told with no more digits than that."""
 
 
-def fitted(steps: Steps) -> Iterator[tuple[Variant, float]]:
+def fitted(steps: Steps) -> Shares:
     """The members of families that take much of the error away, with their `shares`."""
     if steps.wrong.sum() < FEWEST_WRONG:
         return
@@ -82,9 +82,7 @@ def _sought(steps: Steps, between: dict[str, tuple[float, float]]) -> dict[str, 
     return found
 
 
-def _with_few_digits(
-    steps: Steps, family: Family, number: float
-) -> Iterator[tuple[Variant, float]]:
+def _with_few_digits(steps: Steps, family: Family, number: float) -> Shares:
     """The member with the fewest digits that gives every wrong state of most cases, or most wrong states."""
     rounded = [round(number, digits) for digits in range(DIGITS)]
     rounded += [float(f"{number:.{digits}g}") for digits in range(1, DIGITS + 1)]
@@ -94,7 +92,6 @@ def _with_few_digits(
     members = [family.member(one) for one in numbers]
     cases = explains(steps, [[family.members(numbers)]]).sum(axis=1)
     if cases.any():
-        yield members[int(np.argmax(cases))], 1.0
+        yield (members[int(np.argmax(cases))],), 1.0
         return
-    each = [share for _, share in shares(steps, members)]
-    yield members[int(np.argmax(each))], max(each)
+    yield max(shares(steps, [(one,) for one in members]), key=lambda one: one[1])

@@ -9,7 +9,7 @@ Source: Å. Björck, Numerical Methods for Least Squares Problems, 1996, section
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ...cases.dtypes import Array
 from ...gen.variants.sums import PRODUCTS, with_terms
 from ...gen.variants.variant import Variant
 from .steps import Steps
+from .trying import Shares, shares
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -44,8 +45,11 @@ Term = tuple[str, str]
 TERMS: Sequence[Term] = [(target, one) for target, some in PRODUCTS.items() for one in some]
 
 
-def solved(steps: Steps) -> Iterator[tuple[Variant, ...]]:
-    """Find the terms that give every wrong state of some case: one variant for each quantity."""
+def solved(steps: Steps) -> Shares:
+    """Find the terms that give every wrong state of some case, and such as may be a part of them.
+
+    They are one variant for each quantity that has terms, with their `shares`.
+    """
     usable = steps.wrong & np.isfinite(steps.seen) & np.isfinite(steps.right)
     most = min(MOST_TERMS, int(usable.sum()) // STATES_EACH)
     if most:
@@ -59,8 +63,8 @@ class _Problem:
         self._steps, self._usable = steps, usable
         self._scale = 1.0 / np.maximum(steps.limits[usable], 1e-30)
 
-    def solve(self, most: int) -> Iterator[tuple[Variant, ...]]:
-        """Add one term after another; yield what explains a case."""
+    def solve(self, most: int) -> Shares:
+        """Add one term after another until a case is explained."""
         best: list[tuple[float, list[Term], Array]] = [(np.inf, [], np.zeros(0))]
         for _ in range(most):
             more = [
@@ -69,14 +73,17 @@ class _Problem:
                 for term in self._promising(terms, numbers)
             ]
             best = sorted(more, key=lambda one: one[0])[:KEPT]
-            for _, terms, numbers in best:
-                if (np.abs(numbers) >= FEWEST).all():
-                    for found in (_simple(numbers), numbers):
-                        variants = _variants(terms, found)
-                        near = self._steps.near(self._steps.given([variants]))
-                        if self._steps.explained(near).any():
-                            yield variants
-                            return
+            tried = [
+                _variants(terms, as_told)
+                for _, terms, numbers in best
+                if (np.abs(numbers) >= FEWEST).all()
+                for as_told in (_simple(numbers), numbers)
+            ]
+            each = list(shares(self._steps, tried))
+            if whole := [one for one in each if one[1] == 1.0]:
+                yield whole[0]
+                return
+            yield from each
 
     def _errors(self, several: Sequence[tuple[Sequence[Term], Array]]) -> Array:
         """(c, states) observed less given, in units of what is admitted, for each of several sums."""

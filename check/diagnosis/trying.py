@@ -17,9 +17,14 @@ BATCH_BYTES = 2 << 20
 """What the steps of all variants that are computed at once may take."""
 
 
-def listed(steps: Steps) -> Iterator[tuple[Variant, float]]:
+Variants = tuple[Variant, ...]
+Shares = Iterator[tuple[Variants, float]]
+"""Variants on top of those that steps have as their base, with what `shares` gives them together."""
+
+
+def listed(steps: Steps) -> Shares:
     """The variants without a number, with their `shares`."""
-    return shares(steps, told_by(steps))
+    return shares(steps, [(variant,) for variant in told_by(steps)])
 
 
 def told_by(steps: Steps) -> list[Variant]:
@@ -38,22 +43,22 @@ def told_by(steps: Steps) -> list[Variant]:
     ]
 
 
-def shares(steps: Steps, variants: Sequence[Variant]) -> Iterator[tuple[Variant, float]]:
-    """Each variant, with what share it gives of all wrong states, or takes of their error; 1 if it gives
+def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
+    """Each combination, with what share it gives of all wrong states, or takes of their error; 1 if it gives
     every one of some case."""
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
     size = at_once(steps)
-    for start in range(0, len(variants), size):
-        some = variants[start : start + size]
-        given = steps.given([[variant] for variant in some])
+    for start in range(0, len(several), size):
+        some = several[start : start + size]
+        given = steps.given(some)
         near = steps.near(given)
         whole = steps.explained(near)
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
         taken = 1.0 - of_error(steps, given)
         each = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
-        for variant, cases, share in zip(some, whole, each, strict=True):
-            yield variant, 1.0 if cases.any() else share
+        for variants, cases, share in zip(some, whole, each, strict=True):
+            yield variants, 1.0 if cases.any() else share
 
 
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:

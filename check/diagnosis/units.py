@@ -25,7 +25,7 @@ def in_some_units(steps: Steps) -> Iterator[Variant]:
     for units, which in _kinds_of_units(steps.seen.shape[-1]):
         elsewhere = (steps.wrong & ~which).any(axis=(1, 2, 3))
         some = spreading if elsewhere.all() else pool
-        tried = shares(steps, [restricted(variant, units[0]) for variant in some])
+        tried = shares(steps, [(restricted(variant, units[0]),) for variant in some])
         for variant, (_, share) in zip(some, tried, strict=True):
             if share == 1.0:
                 yield from (restricted(variant, name) for name in units)

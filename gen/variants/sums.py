@@ -64,6 +64,8 @@ def with_terms(target: str, terms: Terms) -> Variant:
         known: dict[str, Array] = {}
 
         def alter(name: str, value: Array) -> Array:
+            if name == "h":  # a new step begins
+                known.clear()
             known[name] = value
             if name in ("a_z", "a_r", "a_h"):
                 _take_apart(name, known)
@@ -132,17 +134,18 @@ def _in_words(target: str, terms: Terms) -> Iterator[str]:
 
 
 def _scaled(c: float) -> str:
-    return {-1.0: "left out", -2.0: "negated"}.get(c, f"multiplied by {1 + c:.6g}")
+    return {-1.0: "left out", -2.0: "negated"}.get(float(f"{c:.6g}"), f"multiplied by {1 + c:.6g}")
 
 
 def _formula(terms: Terms) -> str:
-    """Write a sum; a product and its opposite times zt or rt are (1 - zt) times it."""
+    """Write a sum; a product and as much, or its opposite, times zt or rt are (1 ± zt) times it."""
     left, found = dict(terms), []
     for product, c in terms.items():
         for gate in ("z", "r"):
-            if product in left and left.get(f"{gate}*{product}") == -c:
+            more = left.get(f"{gate}*{product}", 0.0)
+            if product in left and abs(more) == abs(c):
                 del left[product], left[f"{gate}*{product}"]
-                found.append((c, f"(1 - {gate}t) (.) {_one(product)}"))
+                found.append((c, f"(1 {'+' if more == c else '-'} {gate}t) (.) {_one(product)}"))
     found += [(c, _one(product)) for product, c in left.items()]
     signed = (f"{'-' if c < 0 else '+'} {_times(abs(c), one)}" for c, one in found)
     return " ".join(signed).removeprefix("+ ") or "0"

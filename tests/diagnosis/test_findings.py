@@ -45,11 +45,11 @@ def first_operator(variant) -> str:
     [
         *((first_operator(one), {one.name}) for one in MISREADINGS[::EVERY]),
         # in no catalogue: with a number, or in some units
-        (CELL, {"z-scaled=0.9"}),
+        (CELL, {"z+=-0.1*z"}),
         (CELL, {"t-limited=0.5"}),
-        (CELL, {"r-h-scaled=0.25"}),
+        (CELL, {"a_h+=-0.75*p"}),
         (SEQUENCE, {"sigmoid-argument-scaled=0.5"}),
-        (SEQUENCE, {"a_h-shifted=0.01"}),
+        (SEQUENCE, {"a_h+=0.01*1"}),
         (SEQUENCE, {"in-place"}),
         (SEQUENCE, {"z-rounded=256"}),
         (ONNX, {"softplus-result-shifted=-0.7"}),
@@ -245,8 +245,8 @@ def test_what_other_failures_refute_is_not_certain(share: int, certain: bool) ->
         given[rows] += np.sin(np.arange(given[rows].size)).reshape(given[rows].shape) / 100
         return given
 
-    found = report_on(core_blocks(CELL), changed(off, variants_run("z-scaled=0.5"))).diagnosis
-    [finding] = [one for one in found.findings if one.names == ("z-scaled=0.5",)]
+    found = report_on(core_blocks(CELL), changed(off, variants_run("z+=-0.5*z"))).diagnosis
+    [finding] = [one for one in found.findings if one.names == ("z+=-0.5*z",)]
     assert finding.certain is certain
     assert finding.explains > 0.5 * found.failed
     of_cases = [one for one in found.by_case.values() if one.names == finding.names]

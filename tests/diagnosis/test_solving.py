@@ -56,10 +56,16 @@ def reports() -> dict[str, Report]:
 @pytest.mark.parametrize(
     ("name", "about"),
     [
-        ("reset", "with 0.25 times the update gate's pre-activation subtracted"),
-        ("candidate", r"the candidate's pre-activation .*Xt\*\(Wz\^T\).*0.5 times Ht-1\*\(Rr\^T\)"),
+        (
+            "reset",
+            "0.25 times the update gate's pre-activation subtracted from the reset gate's pre-activation",
+        ),
+        (
+            "candidate",
+            r"Xt\*\(Wz\^T\) added to the candidate's pre-activation.*0.5 times Ht-1\*\(Rr\^T\) added",
+        ),
         ("blend", "0.75"),
-        ("gates", "the reset gate rt computed with 0.5 times zt added"),
+        ("gates", "0.5 times zt added to the reset gate rt"),
     ],
 )
 def test_a_sum_that_nobody_wrote_down(reports: dict[str, Report], name: str, about: str) -> None:

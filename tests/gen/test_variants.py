@@ -173,14 +173,18 @@ def test_names_give_the_variants_that_have_them_and_words_for_their_numbers() ->
             again = variant_called(member.name)
             assert (again.name, again.about) == (member.name, member.about)
     for name, about in {
-        "z-scaled=0.5": "the update gate zt multiplied by 0.5",
-        "z-scaled=0": "the update gate zt left out",
-        "z-scaled=0.33333333": "the update gate zt multiplied by 0.333333",
-        "a_r-scaled=-1": "the reset gate's pre-activation negated",
-        "a_r-scaled=-0.99999999": "the reset gate's pre-activation negated",
+        "tanh-argument-scaled=0.5": "the argument of tanh multiplied by 0.5",
+        "tanh-argument-scaled=0": "the argument of tanh left out",
+        "tanh-argument-scaled=0.33333333": "the argument of tanh multiplied by 0.333333",
+        "tanh-argument-scaled=-0.99999999": "the argument of tanh negated",
+        "z+=-0.5*z": "the update gate zt multiplied by 0.5",
+        "a_zr+=-2*b": "both gates' part of {b} negated",
+        "a_zrh+=-1*x": "{w} left out",
+        "a_h+=-0.25*z+1*r*h": "0.25 times zt subtracted from the candidate's pre-activation and "
+        "rt (.) Ht-1 added to the candidate's pre-activation",
     }.items():
         assert variant_called(name).about == about
-    for name in ("nothing", "z-scaled=much", "nothing@tail-of-4"):
+    for name in ("nothing", "z-limited=much", "nothing@tail-of-4"):
         with pytest.raises((KeyError, ValueError)):
             variant_called(name)
 
