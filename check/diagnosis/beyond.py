@@ -84,8 +84,8 @@ def _tried(steps: Steps) -> tuple[dict[Names, Variants], list[tuple[Variant, flo
     """What gives every wrong state of some case, base included, and what gives a share of them, or takes it
     from the error, and may come together with something else."""
     some: list[tuple[Variant, float]] = []
-    for stage in (listed, solved, fitted):
-        each = [one for one in stage(steps) if steps.base != one[0]]
+    for stages in ((listed,), (solved, fitted)):
+        each = [one for stage in stages for one in stage(steps) if steps.base != one[0]]
         whole = [(*steps.base, *variants) for variants, share in each if share == 1.0]
         if whole:
             return {names_of(variants): variants for variants in whole}, some

@@ -149,7 +149,6 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
     done = all_of(placed, len(which))
     search.found_together(which & ~coarse & ~done)
     search.together(which & ~coarse & ~done)
-    search.loosely(which & ~coarse & ~done)
     return placed
 
 

@@ -77,8 +77,8 @@ def explanations(
         near = float(np.median(search.distances[names][mask]))
         worst = max(names, key=lambda name: against[name])
         count, explained = against[worst], int(mask.sum())
-        one = Explanation(names, mask, near, count, certain=names not in search.loose)
-        if not one.certain or count <= PARTLY * explained:
+        one = Explanation(names, mask, near, count)
+        if count <= PARTLY * explained:
             found.append(one)
             continue
         where = _where(search.parts, mask, passing, worst)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.operators.readings import STORED
-from ...gen.variants.evaluate import batches, loosest, stacks_of, variant_outputs
+from ...gen.variants.evaluate import batches, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
@@ -40,8 +40,7 @@ class FailingBlock:
         """What a variant of one case takes."""
         self.stacked = stacks_of(block)
         self._seen, self._right = elements(observed, 1), elements(block.answer.outputs, 1)
-        tight, loose = criterion.admitted(block, STORED), loosest(block)
-        self._limits = {False: elements(tight, 1), True: elements(loose, 1)}
+        self._limit = elements(criterion.admitted(block, STORED), 1)
 
     def __len__(self) -> int:
         return len(self.block)
@@ -65,7 +64,7 @@ class FailingBlock:
         observed = {name: array[where] for name, array in self.observed.items()}
         return FailingBlock(self.block.rows(where), observed, self.criterion)
 
-    def distances(self, combinations: Sequence[Sequence[Variant]], *, loose: bool = False) -> Array:
+    def distances(self, combinations: Sequence[Sequence[Variant]]) -> Array:
         """(c, n) for each combination of variants the largest |observed - what it gives| of each case,
         in units of what is admitted.
 
@@ -73,14 +72,13 @@ class FailingBlock:
         of what is admitted, and where what was observed is not much nearer to them than to it. How
         far an infinity or a NaN spreads, the order of operations decides: elements where only one of the
         two is finite do not count if SPREAD times as many are finite in neither. Of several variants
-        only finite numbers tell, and nothing does where none was observed. With `loose`, by the
-        largest tolerance of any class.
+        only finite numbers tell, and nothing does where none was observed.
         """
         found = [
             self._distances(
                 elements(variant_outputs(self.block, self.stacked, batch), 2),
                 np.array([len(variants) == 1 for variants in batch])[:, None, None],
-                self._limits[loose],
+                self._limit,
             )
             for batch in batches(self.block, combinations)
         ]

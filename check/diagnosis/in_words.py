@@ -89,8 +89,6 @@ def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -
         f"{v.about_for(OPERATORS[operator])}{ACCEPTED if v.kind == 'reading' else ''}"
         for v in variants
     )
-    if one.names in search.loose and not one.stepwise:
-        about += f",{' some of it' * search.loose[one.names]} besides smaller errors"
     return Finding(
         names=one.names,
         kind=variants[0].kind,

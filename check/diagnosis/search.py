@@ -1,4 +1,4 @@
-"""Searching for variants that explain failing cases: alone, several at once, and in coarse arithmetic.
+"""Searching for variants that explain failing cases: alone, and several at once.
 
 A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue, and with what is in
 no catalogue and no single step tells; whatever explains one of them is then tried on all. What that takes is
@@ -15,7 +15,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
-from ...gen.variants.catalogue import CATALOGUE, variants_of
+from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import UNLISTED, variant_called
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
@@ -56,8 +56,6 @@ class Search:
         """(n,) the cases on which something was not tried, for it took too long: what explains others, or, in
         whatever case is left, what a stage of the search tries."""
         self.distances: dict[Names, Array] = {}
-        self.loose: dict[Names, bool] = {}
-        """What was tried in the coarsest arithmetic too, and whether it explained cases without."""
         self.found: list[Variant] = []
         """What explains failing cases alone, or their steps: what is tried together with others."""
 
@@ -153,23 +151,6 @@ class Search:
                 return
             self.on_all(_with_smaller(found))
 
-    def loosely(self, which: Array) -> None:
-        """Try every variant in the coarsest arithmetic on what is left."""
-        for _, part in self._sample(which & ~self.explained, 3, 2, len(CATALOGUE)):
-            tried = [
-                (variant,)
-                for variant in variants_of(OPERATORS[part.block.operator])
-                if variant.kind == "misreading" and (variant.name,) not in self.loose
-            ]
-            distances = self._distances(part, tried, loose=True)
-            for one in (v for v, far in zip(tried, distances, strict=True) if (far <= 1.0).all()):
-                names = names_of(one)
-                tight = self.distances.pop(names, None)
-                self.on_all([one], loose=True)
-                if tight is not None:
-                    self.distances[names] = np.minimum(self.distances[names], tight)
-                self.loose[names] = tight is not None
-
     def _explaining(
         self, sample: Sequence[tuple[int, FailingBlock]], pool: Sequence[tuple[Variant, ...]]
     ) -> list[tuple[Variant, ...]]:
@@ -183,23 +164,17 @@ class Search:
             explains[at] |= (far <= 1.0).any(axis=1)
         return [pool[at] for at in np.flatnonzero(explains).tolist()]
 
-    def _distances(
-        self,
-        part: FailingBlock,
-        several: Sequence[Sequence[Variant]],
-        *,
-        loose: bool = False,
-    ) -> Array:
+    def _distances(self, part: FailingBlock, several: Sequence[Sequence[Variant]]) -> Array:
         """(len(several), n) the distances of some rows of a block, each by what of the variants
         means anything there."""
         found = np.full((len(several), len(part)), np.inf)
         operator = OPERATORS[part.block.operator]
         meant = [[v for v in one if v.means_something_for(operator)] for one in several]
         at = [number for number, one in enumerate(meant) if one]
-        found[at] = part.distances([meant[number] for number in at], loose=loose)
+        found[at] = part.distances([meant[number] for number in at])
         return found
 
-    def on_all(self, several: Sequence[tuple[Variant, ...]], *, loose: bool = False) -> None:
+    def on_all(self, several: Sequence[tuple[Variant, ...]]) -> None:
         """Try combinations of variants on all failing cases, as far as there is work left for it."""
         known = {names for tried in self.distances for names in (tried, tried[::-1])}
         new = [one for one in several if names_of(one) not in known]
@@ -212,7 +187,7 @@ class Search:
                 self.passed_over[self.starts[place] : self.starts[place + 1]] = True
                 continue
             self.explaining -= cost
-            each[place] = self._distances(part, new, loose=loose)
+            each[place] = self._distances(part, new)
         behind = np.full(len(self.which) - self.starts[-1], np.inf)
         for number, one in enumerate(new):
             self.distances[names_of(one)] = np.concatenate(

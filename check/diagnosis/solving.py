@@ -17,7 +17,7 @@ from ...cases.dtypes import Array
 from ...gen.variants.sums import PRODUCTS, with_terms
 from ...gen.variants.variant import Variant
 from .steps import Steps
-from .trying import Shares, shares
+from .trying import Shares, explains, shares
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -35,8 +35,8 @@ SLOPE = 2.0**-13
 """The change of a coefficient by which slopes are taken: its square is near float32's precision."""
 LARGEST = 1e12
 """Maximum error in units of what is admitted; squares of larger ones overflow."""
-SIMPLE = 2e-3
-"""Maximum difference from a simple number that the coefficient is; roundings move it less."""
+DIGITS = 8
+"""Maximum digits after the point, less one; float32 has no more. The fewest that do are taken."""
 FEWEST = 2e-3
 """Minimum coefficient; less is within what roundings do."""
 
@@ -74,16 +74,16 @@ class _Problem:
             ]
             best = sorted(more, key=lambda one: one[0])[:KEPT]
             tried = [
-                _variants(terms, as_told)
+                _variants(terms, rounded)
                 for _, terms, numbers in best
-                if (np.abs(numbers) >= FEWEST).all()
-                for as_told in (_simple(numbers), numbers)
+                for rounded in (np.round(numbers, digits) for digits in range(DIGITS))
+                if (np.abs(rounded) >= FEWEST).all()
             ]
-            each = list(shares(self._steps, tried))
-            if whole := [one for one in each if one[1] == 1.0]:
-                yield whole[0]
+            cases = explains(self._steps, tried).sum(axis=1) if tried else np.zeros(1)
+            if cases.any():
+                yield tried[int(np.argmax(cases))], 1.0
                 return
-            yield from each
+            yield from shares(self._steps, tried)
 
     def _errors(self, several: Sequence[tuple[Sequence[Term], Array]]) -> Array:
         """(c, states) observed less given, in units of what is admitted, for each of several sums."""
@@ -127,15 +127,6 @@ class _Problem:
     @staticmethod
     def _cost(errors: Array) -> float:
         return float(np.mean(np.log1p((errors / 2.0) ** 2)))
-
-
-def _simple(numbers: Array) -> Array:
-    """Take for each coefficient a simple number, if it is near to one."""
-    found = numbers.copy()
-    for grid in (20.0, 8.0, 1.0):
-        near = np.round(numbers * grid) / grid
-        found = np.where(np.abs(near - numbers) <= SIMPLE, near, found)
-    return found
 
 
 def _variants(terms: Sequence[Term], numbers: Array) -> tuple[Variant, ...]:

@@ -12,7 +12,7 @@ from .fields import FIELDS
 from .narrower import NARROWER
 from .restricted import can_be_restricted, restricted
 from .sequence import ELSEWHERE
-from .sums import is_sum, sum_called
+from .sums import is_sum, numbers_of, sum_called
 from .unwritten import KINDS, unwritten
 from .variant import Variant
 
@@ -28,7 +28,9 @@ def has_number(name: str) -> bool:
 
 
 def has_fitted_number(name: str) -> bool:
-    """Whether it is the member of a family whose number may be any, not one of a few."""
+    """Whether it is a sum, or a member of a family, whose number may be any, not one of a few."""
+    if is_sum(name):
+        return any(number % 1 for number in numbers_of(name))
     family = FAMILIES.get(name.rpartition("=")[0])
     return family is not None and family.form.fitted
 

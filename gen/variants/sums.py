@@ -96,6 +96,11 @@ def is_sum(name: str) -> bool:
     return name.partition(_ADDS)[0] in PRODUCTS
 
 
+def numbers_of(name: str) -> list[float]:
+    """List the coefficients in the name of a sum."""
+    return [float(number) for number, _ in _TERM.findall(name.partition(_ADDS)[2])]
+
+
 def sum_called(name: str) -> Variant:
     """Make the variant of a name again; KeyError or ValueError where it says none."""
     target, _, text = name.partition(_ADDS)
