@@ -9,7 +9,7 @@ the terms are solved for that the step has too much or too little of.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from .fitting import fitted
 from .places import where
 from .solving import solved
 from .steps import Steps, steps_of
-from .trying import explains, listed
+from .trying import Shares, explains, listed
 from .units import in_some_units
 
 MOST_ROWS = 6
@@ -54,43 +54,48 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
-    found: dict[Names, Variants] = {}
-    partly: dict[str, tuple[float, Variant]] = {one.name: (1.0, one) for one in bases}
-    left = []
-    for one in steps:
-        known = [variants for variants in found.values() if one.has_all(variants)]
-        if known and explains(one, known).all(axis=1).any():
-            continue
-        whole, some = _tried(one)
-        found |= whole
-        left += [] if whole else [one]
-        for variant, share in some:
-            if share > partly.get(variant.name, (MANY, variant))[0]:
-                partly[variant.name] = (share, variant)
-    for one in _few(left):
-        units = list(in_some_units(one))
-        found |= {(variant.name,): (variant,) for variant in units}
-        left = [other for other in left if other is not one or not units]
-    alone = {one.name: (1.0, one) for one, *_ in found.values() if not one.arithmetic}
-    most = sorted((partly | alone).values(), key=lambda entry: -entry[0])[:BASES]
-    for one in _few(left):
-        on_bases = (replace(one, base=(base,)) for _, base in most if one.has_all([base]))
-        found |= next((whole for whole, _ in map(_tried, on_bases) if whole), {})
-    told = [_placed(variants, steps) for variants in found.values()]
-    return sorted((one for one in told if one is not None), key=_rank)
+    tried = _Tried(bases)
+    left = tried.left(steps, listed)
+    left = tried.left(_few(left), solved, fitted)
+    left = tried.left(left, in_some_units)
+    for one in left:
+        for _, base in sorted(tried.partly.values(), key=lambda entry: -entry[0])[:BASES]:
+            besides = [replace(one, base=(base,))] if one.has_all([base]) else []
+            if besides and not tried.left(tried.left(besides, listed), solved, fitted):
+                break
+    placed = [_placed(variants, steps) for variants in tried.found.values()]
+    return sorted((one for one in placed if one is not None), key=_rank)
 
 
-def _tried(steps: Steps) -> tuple[dict[Names, Variants], list[tuple[Variant, float]]]:
-    """What gives every wrong state of some case, base included, and what gives a share of them, or takes it
-    from the error, and may come together with something else."""
-    some: list[tuple[Variant, float]] = []
-    for stages in ((listed,), (solved, fitted)):
-        each = [one for stage in stages for one in stage(steps) if steps.base != one[0]]
-        whole = [(*steps.base, *variants) for variants, share in each if share == 1.0]
-        if whole:
-            return {names_of(variants): variants for variants in whole}, some
-        some += [(v[0], share) for v, share in each if len(v) == 1 and not v[0].arithmetic]
-    return {}, some
+class _Tried:
+    """What was found: variants that give every wrong state of some case, and what may be one of two."""
+
+    def __init__(self, bases: Sequence[Variant]) -> None:
+        self.found: dict[Names, Variants] = {}
+        self.partly = {one.name: (1.0, one) for one in bases}
+        """By name a share that a variant gives of the wrong states, or takes of their error, and it."""
+
+    def left(self, several: Sequence[Steps], *stages: Callable[[Steps], Shares]) -> list[Steps]:
+        """Try what stages do on the steps that nothing found gives; return those that nothing gives then."""
+        left = []
+        for one in several:
+            known = [variants for variants in self.found.values() if one.has_all(variants)]
+            if not one.base and known and explains(one, known).all(axis=1).any():
+                continue
+            whole = []
+            for variants, share in (each for stage in stages for each in stage(one)):
+                if share == 1.0:
+                    whole.append((*one.base, *variants))
+                elif len(variants) == 1 and not one.base and not variants[0].arithmetic:
+                    self._keep(share, *variants)
+            self.found |= {names_of(variants): variants for variants in whole}
+            left += [] if whole else [one]
+        return left
+
+    def _keep(self, share: float, variant: Variant) -> None:
+        """Keep what may be one mistake of two."""
+        if share > self.partly.get(variant.name, (MANY, variant))[0]:
+            self.partly[variant.name] = (share, variant)
 
 
 def _few(steps: Sequence[Steps]) -> list[Steps]:

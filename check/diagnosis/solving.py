@@ -73,17 +73,13 @@ class _Problem:
                 for term in self._promising(terms, numbers)
             ]
             best = sorted(more, key=lambda one: one[0])[:KEPT]
-            tried = [
-                _variants(terms, rounded)
-                for _, terms, numbers in best
-                for rounded in (np.round(numbers, digits) for digits in range(DIGITS))
-                if (np.abs(rounded) >= FEWEST).all()
-            ]
+            each = [_rounded(terms, numbers) for _, terms, numbers in best]
+            tried = [variants for one in each for variants in one]
             cases = explains(self._steps, tried).sum(axis=1) if tried else np.zeros(1)
             if cases.any():
                 yield tried[int(np.argmax(cases))], 1.0
                 return
-            yield from shares(self._steps, tried)
+            yield from shares(self._steps, [one[0] for one in each if one])
 
     def _errors(self, several: Sequence[tuple[Sequence[Term], Array]]) -> Array:
         """(c, states) observed less given, in units of what is admitted, for each of several sums."""
@@ -127,6 +123,12 @@ class _Problem:
     @staticmethod
     def _cost(errors: Array) -> float:
         return float(np.mean(np.log1p((errors / 2.0) ** 2)))
+
+
+def _rounded(terms: Sequence[Term], numbers: Array) -> list[tuple[Variant, ...]]:
+    """Make the variants with coefficients of few digits first."""
+    each = (np.round(numbers, digits) for digits in range(DIGITS))
+    return [_variants(terms, one) for one in each if (np.abs(one) >= FEWEST).all()]
 
 
 def _variants(terms: Sequence[Term], numbers: Array) -> tuple[Variant, ...]:

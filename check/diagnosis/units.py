@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,10 +12,10 @@ from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant
 from .steps import Steps
-from .trying import shares, told_by
+from .trying import Shares, shares, told_by
 
 
-def in_some_units(steps: Steps) -> Iterator[Variant]:
+def in_some_units(steps: Steps) -> Shares:
     """Variants in some hidden units alone that give every wrong state of some case.
 
     Where states of other units are wrong in every case, only those are tried that make them so."""
@@ -28,7 +28,7 @@ def in_some_units(steps: Steps) -> Iterator[Variant]:
         tried = shares(steps, [(restricted(variant, units[0]),) for variant in some])
         for variant, (_, share) in zip(some, tried, strict=True):
             if share == 1.0:
-                yield from (restricted(variant, name) for name in units)
+                yield from (((restricted(variant, name),), 1.0) for name in units)
 
 
 def _spreading(steps: Steps, pool: Sequence[Variant]) -> list[Variant]:
