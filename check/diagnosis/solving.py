@@ -9,7 +9,8 @@ Source: Å. Björck, Numerical Methods for Least Squares Problems, 1996, section
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,8 @@ ROUNDS = 8
 """Maximum Gauss-Newton steps; convergence is quadratic near the solution."""
 SLOPE = 2.0**-13
 """The change of a coefficient by which slopes are taken: its square is near float32's precision."""
+CLEARLY = 1e-3
+"""Minimum by which a Gauss-Newton step must lower the cost; less changes no coefficient that counts."""
 LARGEST = 1e12
 """Maximum error in units of what is admitted; squares of larger ones overflow."""
 DIGITS = 8
@@ -56,6 +59,32 @@ def solved(steps: Steps) -> Shares:
         yield from _Problem(steps, usable).solve(most)
 
 
+class _Sum(NamedTuple):
+    """Terms with their coefficients, and the cost of what they leave."""
+
+    terms: tuple[Term, ...] = ()
+    numbers: Array = np.zeros(0)
+    cost: float = np.inf
+
+    def having(self, term: Term, number: float) -> _Sum:
+        """Add a term."""
+        return _Sum((*self.terms, term), np.append(self.numbers, number))
+
+    def variants(self, numbers: Array) -> tuple[Variant, ...]:
+        """Make one variant for each quantity that has terms, with these coefficients."""
+        each: dict[str, dict[str, float]] = {}
+        for (target, product), number in zip(self.terms, numbers.tolist(), strict=True):
+            of = each.setdefault(target, {})
+            of[product] = of.get(product, 0.0) + number
+        return tuple(with_terms(target, of) for target, of in each.items())
+
+    @property
+    def rounded(self) -> list[tuple[Variant, ...]]:
+        """The variants, those with coefficients of few digits first."""
+        each = (np.round(self.numbers, digits) for digits in range(DIGITS))
+        return [self.variants(one) for one in each if (np.abs(one) >= FEWEST).all()]
+
+
 class _Problem:
     """Steps whose states at `usable` are to be given by terms."""
 
@@ -65,15 +94,16 @@ class _Problem:
 
     def solve(self, most: int) -> Shares:
         """Add one term after another until a case is explained."""
-        best: list[tuple[float, list[Term], Array]] = [(np.inf, [], np.zeros(0))]
+        best = [_Sum()]
         for _ in range(most):
+            slopes = self._slopes([(one, TERMS) for one in best])
             more = [
-                self._fit([*terms, term], np.append(numbers, 0.0))
-                for _, terms, numbers in best
-                for term in self._promising(terms, numbers)
+                one.having(term, 0.0)
+                for one, (errors, by) in zip(best, slopes, strict=True)
+                for term in _promising(one, errors, by)
             ]
-            best = sorted(more, key=lambda one: one[0])[:KEPT]
-            each = [_rounded(terms, numbers) for _, terms, numbers in best]
+            best = sorted(self._fit(more), key=lambda one: one.cost)[:KEPT]
+            each = [one.rounded for one in best]
             tried = [variants for one in each for variants in one]
             cases = explains(self._steps, tried).sum(axis=1) if tried else np.zeros(1)
             if cases.any():
@@ -81,60 +111,54 @@ class _Problem:
                 return
             yield from shares(self._steps, [one[0] for one in each if one])
 
-    def _errors(self, several: Sequence[tuple[Sequence[Term], Array]]) -> Array:
+    def _errors(self, several: Sequence[_Sum]) -> Array:
         """(c, states) observed less given, in units of what is admitted, for each of several sums."""
-        given = self._steps.given([_variants(*one) for one in several])
+        given = self._steps.given([one.variants(one.numbers) for one in several])
         off = (self._steps.seen - given)[:, self._usable] * self._scale
         return np.nan_to_num(np.clip(off, -LARGEST, LARGEST))
 
     def _slopes(
-        self, terms: Sequence[Term], numbers: Array, by: Sequence[Term]
-    ) -> tuple[Array, Array]:
-        """(states,) errors, and (states, terms) minus their slopes by some terms, weighted."""
-        moved = [([*terms, one], np.append(numbers, SLOPE)) for one in by]
-        errors, *others = self._errors([(terms, numbers), *moved])
-        weights = 1.0 / np.sqrt(1.0 + (errors / max(2.0, 3.0 * np.median(np.abs(errors)))) ** 2)
-        return errors * weights, ((errors - others) * weights).T / SLOPE
+        self, several: Sequence[tuple[_Sum, Sequence[Term]]]
+    ) -> Iterator[tuple[Array, Array]]:
+        """(states,) errors, and (states, terms) minus their slopes by some terms, weighted, of each sum."""
+        moved = [
+            one for sum_, by in several for one in (sum_, *(sum_.having(t, SLOPE) for t in by))
+        ]
+        found, start = self._errors(moved), 0
+        for _, by in several:
+            errors, *others = found[start : (start := start + 1 + len(by))]
+            scale = max(2.0, 3.0 * float(np.median(np.abs(errors))))
+            weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
+            yield errors * weights, ((errors - others) * weights).T / SLOPE
 
-    def _promising(self, terms: Sequence[Term], numbers: Array) -> list[Term]:
-        """List the terms that take most of the error, by its slopes."""
-        errors, slopes = self._slopes(terms, numbers, TERMS)
-        mine = [TERMS.index(one) for one in terms]
-        basis, _ = np.linalg.qr(slopes[:, mine])
-        rest = slopes - basis @ (basis.T @ slopes)
-        size, whole = (rest**2).sum(axis=0), (slopes**2).sum(axis=0)
-        gain = np.where(size > 1e-6 * whole, (rest.T @ errors) ** 2 / np.maximum(size, 1e-300), 0)
-        return [TERMS[at] for at in np.argsort(-gain)[:BEAM] if gain[at] > 0 and at not in mine]
-
-    def _fit(self, terms: list[Term], numbers: Array) -> tuple[float, list[Term], Array]:
-        """Find the coefficients of terms by damped Gauss-Newton steps; return what is left, too."""
-        cost = np.inf
+    def _fit(self, several: Sequence[_Sum]) -> list[_Sum]:
+        """Find the coefficients of sums by damped Gauss-Newton steps."""
+        fitted, improving = list(several), list(range(len(several)))
         for _ in range(ROUNDS):
-            errors, slopes = self._slopes(terms, numbers, terms)
-            change, *_ = np.linalg.lstsq(slopes, errors, rcond=None)
-            several = [numbers + part * change for part in DAMPED]
-            costs = [self._cost(one) for one in self._errors([(terms, one) for one in several])]
-            least = int(np.argmin(costs))
-            if not costs[least] < cost - 1e-9:
+            if not improving:
                 break
-            cost, numbers = costs[least], several[least]
-        return cost, terms, numbers
+            tried = []
+            slopes = self._slopes([(fitted[at], fitted[at].terms) for at in improving])
+            for at, (errors, by) in zip(improving, slopes, strict=True):
+                change, *_ = np.linalg.lstsq(by, errors, rcond=None)
+                one = fitted[at]
+                tried += [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
+            costs = np.mean(np.log1p((self._errors(tried) / 2.0) ** 2), axis=1).tolist()
+            before, improving = improving, []
+            for number, at in enumerate(before):
+                parts = range(number * len(DAMPED), (number + 1) * len(DAMPED))
+                least = min(parts, key=lambda part: costs[part])
+                if costs[least] < fitted[at].cost - CLEARLY:
+                    fitted[at] = tried[least]._replace(cost=costs[least])
+                    improving.append(at)
+        return fitted
 
-    @staticmethod
-    def _cost(errors: Array) -> float:
-        return float(np.mean(np.log1p((errors / 2.0) ** 2)))
 
-
-def _rounded(terms: Sequence[Term], numbers: Array) -> list[tuple[Variant, ...]]:
-    """Make the variants with coefficients of few digits first."""
-    each = (np.round(numbers, digits) for digits in range(DIGITS))
-    return [_variants(terms, one) for one in each if (np.abs(one) >= FEWEST).all()]
-
-
-def _variants(terms: Sequence[Term], numbers: Array) -> tuple[Variant, ...]:
-    """Make one variant for each quantity that has terms."""
-    each: dict[str, dict[str, float]] = {}
-    for (target, product), number in zip(terms, numbers.tolist(), strict=True):
-        of = each.setdefault(target, {})
-        of[product] = of.get(product, 0.0) + number
-    return tuple(with_terms(target, of) for target, of in each.items())
+def _promising(one: _Sum, errors: Array, slopes: Array) -> list[Term]:
+    """List the terms that take most of the error, by its slopes, besides those of a sum."""
+    mine = [TERMS.index(term) for term in one.terms]
+    basis, _ = np.linalg.qr(slopes[:, mine])
+    rest = slopes - basis @ (basis.T @ slopes)
+    size, whole = (rest**2).sum(axis=0), (slopes**2).sum(axis=0)
+    gain = np.where(size > 1e-6 * whole, (rest.T @ errors) ** 2 / np.maximum(size, 1e-300), 0)
+    return [TERMS[at] for at in np.argsort(-gain)[:BEAM] if gain[at] > 0 and at not in mine]
