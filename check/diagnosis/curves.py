@@ -6,7 +6,7 @@ some of them. It is believed if it takes nearly all of the error away from other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +15,9 @@ from ...cases.dtypes import Array
 from ...gen.stacks import Stack
 from ...gen.variants.curves import KNOTS, heights_of, with_curve
 from ...gen.variants.evaluate import stacks_of
-from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .failing import FailingBlock, by_part, evenly
-from .solving import TERMS
 from .steps import Steps, share_left
 
 BELIEVED, SUSPECTED = 0.15, 0.45
@@ -68,32 +66,6 @@ def fitted_curve(
     if left > min(believed, others / 2):
         return None
     return variant, asked, _fit(asked, held)
-
-
-def a_term_instead(
-    asked: str,
-    variant: Variant,
-    steps: Sequence[Steps],
-    contradicted: Callable[[Sequence[Variant]], bool],
-) -> bool:
-    """Find whether one more term in a quantity leaves nearly as little of the errors as a curve does.
-
-    That is of rows to which neither was fitted; a term that passing cases have `contradicted` does not count.
-    """
-    fit, held = _apart(asked, _some(steps))
-    nudged = [with_terms(target, {product: DIFFERENCE}) for target, product in TERMS]
-    (off, slopes), (rest, others) = (_slopes(nudged, some) for some in (fit, held))
-    numbers = (off @ slopes) / np.maximum((slopes**2).sum(axis=0), LEAST_SCALE)
-    left = share_left(rest, rest - (others * numbers).T)
-    little = np.flatnonzero(left < 2.0 * _left(variant, held)).tolist()
-    found = ((TERMS[at], float(numbers[at])) for at in little)
-    return not all(contradicted([with_terms(one[0], {one[1]: number})]) for one, number in found)
-
-
-def _slopes(nudged: Sequence[Variant], steps: Sequence[Steps]) -> tuple[Array, Array]:
-    """Compute errors (states,), and (states, v) by how much what is nudged by DIFFERENCE changes them."""
-    errors = _errors([Variant("right", ""), *nudged], steps)
-    return errors[0], (errors[:1] - errors[1:]).T / DIFFERENCE
 
 
 def suspected(parts: Sequence[FailingBlock], left: Array, passed: Sequence[Block]) -> set[str]:

@@ -25,7 +25,6 @@ from .curves import (
     CLOSE,
     HELPED,
     UNHELPED,
-    a_term_instead,
     asking_for,
     fitted_curve,
     in_words,
@@ -202,8 +201,6 @@ def _curve(
     variant, asked, again = found
     explained = left & local.helped([variant], HELPED)
     if not explained.any():
-        return []
-    if a_term_instead(asked, variant, steps, lambda each: bool(passing.excluding(each))):
         return []
     against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))
     asking = np.zeros_like(left)

@@ -38,10 +38,10 @@ CLEARLY = 1e-3
 """Minimum by which a Gauss-Newton step must lower the cost; less changes no coefficient that counts."""
 LARGEST = 1e12
 """Maximum error in units of what is admitted; squares of larger ones overflow."""
-DIGITS = 8
-"""Maximum digits after the point, less one; float32 has no more. The fewest that do are taken."""
-FEWEST = 2e-3
-"""Minimum coefficient; less is within what roundings do."""
+PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
+"""What coefficients may be multiples of one part of; the first that does is taken, as people write it."""
+FEWEST = 1e-5
+"""Minimum coefficient; less is within what float32 rounds."""
 
 Term = tuple[str, str]
 """A quantity, and the product that is added to it."""
@@ -80,8 +80,8 @@ class _Sum(NamedTuple):
 
     @property
     def rounded(self) -> list[tuple[Variant, ...]]:
-        """The variants, those with coefficients of few digits first."""
-        each = (np.round(self.numbers, digits) for digits in range(DIGITS))
+        """The variants, those with plain coefficients first."""
+        each = (np.round(self.numbers * parts) / parts for parts in PARTS)
         return [self.variants(one) for one in each if (np.abs(one) >= FEWEST).all()]
 
 
