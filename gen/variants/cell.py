@@ -66,7 +66,7 @@ def _both_sides(value: Array, clip: Array) -> Array:
     return np.asarray(np.clip(value, -clip, clip))
 
 
-def _clipped(name: str, about: str, at: tuple[str, ...], how: Changed = _both_sides) -> Variant:
+def clipped(name: str, about: str, at: tuple[str, ...], how: Changed = _both_sides) -> Variant:
     """Clipped at the quantities `at`, and nowhere else."""
     return Variant(
         name,
@@ -169,14 +169,14 @@ CELL_VARIANTS = (
     Variant("update-gate-ignored", "the update gate ignored, Ht = ht",
             alter=_altered({"z": lambda z, _: np.zeros_like(z)})),
     Variant("clip-ignored", "clip ignored", needs=("clip",), links=IGNORED, semantics=unclipped),
-    _clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", ("a_z", "a_r")),
-    _clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", ("a_h",)),
-    _clipped("clip-upper-only", "clipped from above only", PRE_ACTIVATIONS, np.minimum),
-    _clipped("clip-lower-only", "clipped from below only", PRE_ACTIVATIONS, lambda a, c: np.maximum(a, -c)),
-    _clipped("clip-from-zero", "clipped to [0, clip] instead of [-clip, clip]", PRE_ACTIVATIONS,
+    clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", ("a_z", "a_r")),
+    clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", ("a_h",)),
+    clipped("clip-upper-only", "clipped from above only", PRE_ACTIVATIONS, np.minimum),
+    clipped("clip-lower-only", "clipped from below only", PRE_ACTIVATIONS, lambda a, c: np.maximum(a, -c)),
+    clipped("clip-from-zero", "clipped to [0, clip] instead of [-clip, clip]", PRE_ACTIVATIONS,
              lambda a, c: np.clip(a, 0.0, c)),
-    _clipped("clip-after-activation", "clipped after the activations instead of before", ("z", "r", "t")),
-    _clipped("clip-state-instead", "the state clipped instead of the pre-activations", ("state",)),
+    clipped("clip-after-activation", "clipped after the activations instead of before", ("z", "r", "t")),
+    clipped("clip-state-instead", "the state clipped instead of the pre-activations", ("state",)),
     Variant("clip-state-too", "the state clipped too", needs=("clip",), alter=_altered({"state": _both_sides})),
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
             needs=("clip", "reset_after"), alter=_clipped_inner),

@@ -16,7 +16,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, step
 from ..stacks import Float64
-from .cell import unclipped, wherever
+from .cell import PRE_ACTIVATIONS, clipped, unclipped, wherever
 from .variant import Variant
 
 Quantities = Mapping[str, Array]
@@ -228,6 +228,10 @@ EXPRESSIONS = (
             alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
             semantics=unclipped, alter=_clipped_sums),
+    *(
+        clipped(f"clip-not-{one}", f"{QUANTITIES[one]} not clipped", tuple(a for a in PRE_ACTIVATIONS if a != one))
+        for one in ("a_z", "a_r")
+    ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
     Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),
