@@ -40,7 +40,7 @@ LARGEST = 1e12
 """Maximum error in units of what is admitted; squares of larger ones overflow."""
 PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
 """What coefficients may be multiples of one part of; the first that does is taken, as people write it."""
-FEWEST = 1e-5
+FEWEST = 1e-6
 """Minimum coefficient; less is within what float32 rounds."""
 
 Term = tuple[str, str]
@@ -53,7 +53,10 @@ def solved(steps: Steps) -> Shares:
 
     They are one variant for each quantity that has terms, with their `shares`.
     """
-    usable = steps.wrong & np.isfinite(steps.seen) & np.isfinite(steps.right)
+    known = np.isfinite(steps.seen) & np.isfinite(steps.right)
+    usable = steps.wrong & known
+    if usable.sum() < MOST_TERMS * STATES_EACH:  # a small error shows in few, and is in all
+        usable = known & steps.taken[:, None, :, None]
     most = min(MOST_TERMS, int(usable.sum()) // STATES_EACH)
     if most:
         yield from _Problem(steps, usable).solve(most)

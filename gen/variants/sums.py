@@ -37,7 +37,7 @@ PRODUCTS: Mapping[str, Sequence[str]] = {
     "z": ("1", "z", "z*z"),
     "r": ("1", "r", "z", "r*r"),
     "t": ("1", "h", "z", "r", "t", "r*t", "z*t", "a_h"),
-    "state": ("1", "h", "t", "z", "r", "z*t", "z*h", "r*t", "r*h", "z*r*h", "z*z*h", "z*z*t"),
+    "state": ("1", "state", "h", "t", "z", "r", "z*t", "z*h", "r*t", "r*h", "z*r*h", "z*z*h", "z*z*t"),
 }  # fmt: skip
 """What may be added to a quantity: products of what a step knows by then."""
 _WORDS = QUANTITIES | {
@@ -120,7 +120,7 @@ def _product(product: str, known: Mapping[str, Array]) -> Array | float:
 
 def _in_words(target: str, terms: Terms) -> Iterator[str]:
     """Say how the quantity is computed: the blend as a formula, another one by what is other."""
-    if target == "state":
+    if target == "state" and not {"1", "state"}.issuperset(terms):
         whole = {p: _STATE.get(p, 0.0) + terms.get(p, 0.0) for p in (*_STATE, *terms)}
         yield f"the new state computed as Ht = {_formula({p: c for p, c in whole.items() if c})}"
         return
