@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...gen.variants.operands import GROUPS
+from ...gen.variants.fields import GROUPS
 from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant

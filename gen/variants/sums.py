@@ -14,7 +14,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .expressions import QUANTITIES
-from .operands import GROUPS
+from .fields import GROUPS
 from .variant import Variant
 
 Terms = Mapping[str, float]
