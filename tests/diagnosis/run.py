@@ -1,8 +1,8 @@
 """Measure what the diagnosis says of wrong GRUs: python tests/diagnosis/run.py [NAME ...].
 
 Each wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
-says is marked. `results.json` has the findings of the last run, `second.json` those on the second list; a mark
-that is worse than there ends the command with 1.
+says is marked. `results.json` has the findings of the last run, `second.json` those on the second list and
+`real.json` those on the third; a mark that is worse than there ends the command with 1.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from diagnosis.kernel import Kernel  # noqa: E402
 from diagnosis.kernels import HELDOUT, LAST, LISTED, UNLISTED  # noqa: E402
+from diagnosis.real import REAL  # noqa: E402
 from diagnosis.second import SECOND  # noqa: E402
 from diagnosis.wrong import WrongGru, read_table  # noqa: E402
 
@@ -85,6 +86,7 @@ class WrongList:
 LISTS = {
     "first": WrongList(GROUPS, "expected.yaml", "results.json"),
     "second": WrongList({"by a fourth, who had not seen it": SECOND}, "second.yaml", "second.json"),
+    "real": WrongList({"bugs from public trackers": REAL}, "real.yaml", "real.json"),
 }
 
 Mark = Literal["right", "in part", "silent", "wrong"]

@@ -18,8 +18,8 @@ from grucible.cases.operators import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.known import UNLISTED
 
-FIRST, SECOND = LISTS["first"], LISTS["second"]
-ALL = FIRST.wrong | SECOND.wrong
+FIRST, SECOND, REAL = LISTS["first"], LISTS["second"], LISTS["real"]
+ALL = FIRST.wrong | SECOND.wrong | REAL.wrong
 
 
 @cache
@@ -68,8 +68,14 @@ def test_expressions_tell_sentences_apart(wrong: WrongGru) -> None:
         assert not re.search(pattern, ""), f"{pattern!r} matches everything"
 
 
-def test_no_wrong_gru_is_in_both_lists() -> None:
-    assert len(ALL) == len(FIRST.wrong) + len(SECOND.wrong)
+def test_no_wrong_gru_is_in_two_lists() -> None:
+    assert len(ALL) == sum(len(table.wrong) for table in LISTS.values())
+
+
+def test_each_bug_from_a_tracker_names_its_source() -> None:
+    sources = [wrong.source for wrong in REAL.wrong.values()]
+    assert all(re.fullmatch(r"https://github\.com/.+/(issues|pull)/\d+", one) for one in sources)
+    assert len(set(sources)) == len(sources)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """The table of wrong GRUs: kernels with known mistakes, and what a right diagnosis names of each.
 
 To add one, change a method of `Kernel` in a table of kernels.py, and enter it into expected.yaml by the same
-name: what is wrong, and what a right diagnosis names. second.py and second.yaml are the second list.
+name: what is wrong, and what a right diagnosis names. second.py and second.yaml are the second list, and
+real.py and real.yaml the third, of bugs from public trackers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class WrongGru:
 
     An expression is searched for, ignoring case, in each sentence of a finding followed by its place.
     `named` has one for each mistake. `place` is where a mistake sits that is not everywhere: naming that is
-    enough. `also` is true besides, such as half of a mistake. A kernel may keep state, so each use makes one.
+    enough. `also` is true besides, such as half of a mistake. `source` is where a bug was reported. A kernel may
+    keep state, so each use makes one.
     """
 
     name: str
@@ -41,6 +43,7 @@ class WrongGru:
     named: tuple[str, ...]
     place: str = ""
     also: str = ""
+    source: str = ""
 
 
 def read_table(
@@ -50,6 +53,8 @@ def read_table(
     kernels = {name: (group, one) for group, of in groups.items() for name, one in of.items()}
     rows = yaml.safe_load((Path(__file__).parent / file).read_text(encoding="utf-8"))
     assert set(rows) == set(kernels), set(rows) ^ set(kernels)
+    known = {"operator", "mistakes", "named", "place", "also", "source"}
+    assert all(set(row) <= known for row in rows.values())
     return {
         name: WrongGru(
             name,
@@ -60,6 +65,7 @@ def read_table(
             named=tuple(map(_expand, row["named"])),
             place=_expand(row.get("place", "")),
             also=_expand(row.get("also", "")),
+            source=row.get("source", ""),
         )
         for name, row in rows.items()
     }
