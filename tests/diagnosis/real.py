@@ -68,7 +68,9 @@ class SumsOfStepsWithoutBias(Kernel):
     def recurrent(self, h, reset, p):
         if not (self.bare and p.reset_after):
             return super().recurrent(h, reset, p)
-        self.sums = self.product(h, p.r[H]) + (self.sums if self.now else 0)
+        if self.now == 0:
+            self.sums = np.zeros_like(h)
+        self.sums = self.sums + self.product(h, p.r[H])
         return np.asarray(reset * self.sums)
 
 
@@ -127,16 +129,15 @@ def after_padding_of_zeros(k, task, p):
 
 
 def rows_one_after_another(k, task, p):
-    y, last = np.zeros((len(task.x), *task.h0[p.number].shape), task.h0.dtype), []
-    h, rows = task.h0[p.number][:1], range(len(task.lengths))
+    last, rows = np.zeros_like(task.h0[p.number]), range(len(task.lengths))
+    y, h = np.zeros((len(task.x), *last.shape), last.dtype), task.h0[p.number][:1]
     for row in reversed(rows) if p.backwards else rows:
         one = slice(row, row + 1)
         h0 = np.broadcast_to(h, (len(task.h0), *h.shape))
         of_row = task._replace(x=task.x[:, one], h0=h0, lengths=task.lengths[one])
-        y[:, one], found = Kernel.direction(k, of_row, p)
-        h = found if task.lengths[row] else h
-        last.insert(0 if p.backwards else row, found)
-    return y, np.concatenate(last) if last else task.h0[p.number]
+        y[:, one], last[one] = Kernel.direction(k, of_row, p)
+        h = last[one] if task.lengths[row] else h
+    return y, last
 
 
 # directions

@@ -79,7 +79,8 @@ def test_each_bug_from_a_tracker_names_its_source() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "right", "wrong"), [("first", 179, 159, 0), ("second", 60, 46, 1)]
+    ("name", "size", "right", "wrong"),
+    [("first", 179, 159, 0), ("second", 60, 46, 1), ("real", 46, 38, 1)],
 )
 def test_what_was_kept_is_of_a_whole_list_and_next_to_nothing_of_it_is_wrong(
     name: str, size: int, right: int, wrong: int
