@@ -15,10 +15,12 @@ from ..cases.operators.values import value_text
 from ..gen.tolerances.gate import vacuous_rows
 from ..gen.variants.catalogue import CATALOGUE, variants_of
 from ..gen.variants.evaluate import Limits, can_be_caught, catches
+from ..gen.variants.known import variant_called
 from ..gen.variants.work import too_large
 from ..vectors.block import Block
 from ..vectors.vector_set import VectorSet
 from .judging.criterion import check_classes
+from .judging.expectations import is_misreading, nearest
 
 ENOUGH = 3
 """Minimum cases of a dtype that must catch a misreading for it to count as caught."""
@@ -100,11 +102,12 @@ def score(
     """Compute the score of vectors; call `advance(n)` when n more cases are done.
 
     A case catches a variant whose outputs differ by more than `limits`, or the derived tolerances. With
-    `misreading`, only that one is scored. Raises GrucibleError for a misreading that the catalogue lacks,
-    and where no case is selected.
+    `misreading`, only that one is scored. Raises GrucibleError for a name that no misreading
+    has, and where no case is selected.
     """
-    if misreading and misreading not in CATALOGUE:
-        raise GrucibleError(f"{misreading!r} is no misreading; `grucible score` lists them")
+    if misreading and not is_misreading(misreading):
+        near = nearest(misreading, [*CATALOGUE])
+        raise GrucibleError(f"{misreading!r} is no misreading{near}; `grucible score` lists them")
     found = Score()
     for selected in vectors.slices():
         block, operator = selected.block, OPERATORS[selected.block.operator]
@@ -117,8 +120,8 @@ def score(
         for given in block.given:
             note_values(found.values.setdefault(block.operator, {}), operator.with_defaults(given))
         rows = found.caught.setdefault(block.operator, {})
-        for variant in variants_of(operator):
-            if can_be_caught(variant, block.dtype) and misreading in ("", variant.name):
+        for variant in [variant_called(misreading)] if misreading else variants_of(operator):
+            if can_be_caught(variant, block.dtype) and variant.means_something_for(operator):
                 rows.setdefault(variant.name, {}).setdefault(block.dtype, Caught())
         if too_large(block.question(0)):
             found.left_out[key] += len(block)

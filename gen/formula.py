@@ -144,9 +144,10 @@ def _text(value: Any) -> str:
     return "infinity" if value == math.inf else str(value)
 
 
-def equation_lines(question: Question) -> Iterator[str]:
-    """Write the equations that a question asks for, direction by direction."""
+def equation_lines(question: Question, meant: Semantics | None = None) -> Iterator[str]:
+    """Write the equations that a question asks for, direction by direction; or as they are misread."""
     s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
+    s = meant or s
     own = operator.notation
     parts: dict[str, list[str]] = {"w": [], "b": []}
     for tensor in operator.inputs:

@@ -15,7 +15,7 @@ from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
 from ..comparing import compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
-from ..reports.suites import audit, audit_lines, score_json, score_lines
+from ..reports.suites import audit, audit_lines, explain_lines, score_json, score_lines
 from ..score import score
 from . import options
 
@@ -53,7 +53,6 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 
 @click.command("score")
 @options.VECTORS
-@click.option("--misreading", default="", metavar="NAME", help="Show all about one misreading.")
 @options.JSON
 @click.option("--rtol", type=click.FloatRange(0), help="With --atol: judge by this pair instead, as "
               "suites without derived tolerances do.")  # fmt: skip
@@ -63,7 +62,6 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
 @options.SELECT
 def score_command(
     vectors: Path | None,
-    misreading: str,
     as_json: bool,
     rtol: float | None,
     atol: float | None,
@@ -83,13 +81,29 @@ def score_command(
         chosen_criteria(rtol=rtol, atol=atol)  # finite
         limits = by_pair(Pair(rtol or 0.0, atol or 0.0))
     with options.opened_with_progress("scoring", vectors, select) as (opened, progress):
-        found = score(opened, misreading, progress.advance, limits)
+        found = score(opened, "", progress.advance, limits)
     if as_json:
         put(score_json(found))
     else:
-        for line in score_lines(found, detail=bool(misreading)):
+        for line in score_lines(found):
             say(line)
     raise SystemExit(1 if found.weak() or any(found.undeciding.values()) else 0)
+
+
+@click.command("explain")
+@click.argument("name", metavar="NAME")
+@options.VECTORS
+@options.SELECT
+def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) -> None:
+    """Explain a misreading, and show the cases that catch it.
+
+    NAME stands in brackets behind a finding of `check`, such as lbr-assumed. The cases are those of
+    VECTORS; without it, the core vectors installed with grucible.
+    """
+    with options.opened_with_progress("looking", vectors, select) as (opened, progress):
+        found = score(opened, name, progress.advance)
+        for line in explain_lines(found, opened, name):
+            say(line)
 
 
 @click.command("audit")

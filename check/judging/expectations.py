@@ -74,13 +74,13 @@ class Expectation:
         classes = list(dict.fromkeys(one.name for found in CLASSES.values() for one in found))
         for name in self.observed:
             if name not in classes:
-                why = f"there is no class {name!r}{_nearest(name, classes)}; expected one of "
+                why = f"there is no class {name!r}{nearest(name, classes)}; expected one of "
                 raise BadExpectation(self.cases, "observed", why + ", ".join(classes))
         for name in self.diagnosis:
             if name != UNEXPLAINED and not is_misreading(name):
                 from ...gen.variants.catalogue import CATALOGUE
 
-                why = f"there is no misreading {name!r}{_nearest(name, [*CATALOGUE])}"
+                why = f"there is no misreading {name!r}{nearest(name, [*CATALOGUE])}"
                 raise BadExpectation(self.cases, "diagnosis", f"{why}; `grucible score` lists them")
 
     @property
@@ -113,7 +113,8 @@ def is_misreading(name: str) -> bool:
     return True
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Suggest the name that is most like one that is none; "" where none is like it."""
     near = get_close_matches(name[:MOST_GLOB], names, 1, 0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 

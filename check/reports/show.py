@@ -135,5 +135,5 @@ def _caught(block: Block) -> Iterator[str]:
         return
     names = [variant.name for variant, caught in catches(block) if caught[0]]
     if names:
-        yield from ["", f"catches {len(names)} misreadings (grucible score --misreading NAME)"]
+        yield from ["", f"catches {len(names)} misreadings (grucible explain NAME)"]
         yield from wrap(", ".join(names), 2, cut=False)

@@ -10,11 +10,15 @@ from typing import Any
 from ...cases.console import format_table
 from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
+from ...cases.operators.semantics import one_of, stack
 from ...cases.strict_json import format_json
+from ...gen.formula import equation_lines
 from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.known import variant_called
+from ...gen.variants.variant import Variant
 from ...vectors.case import REQUIRED
 from ...vectors.exchange.rtol_atol import Pair, by_pair
-from ...vectors.vector_set import open_set
+from ...vectors.vector_set import VectorSet, open_set
 from ..observed.outputs_file import FromOutputs
 from ..report import Report
 from ..score import ENOUGH, Score, score
@@ -36,8 +40,8 @@ suite lets pass; a dash, that none of its cases is of a dtype in which it is a m
 """
 
 
-def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
-    """Yield the lines of a score; with `detail`, all that is known of each misreading."""
+def score_lines(found: Score) -> Iterator[str]:
+    """Yield the lines of a score."""
     weak = found.weak()
     total = sum(len(dtypes) for rows in found.caught.values() for dtypes in rows.values())
     names = {name for rows in found.caught.values() for name in rows}
@@ -54,36 +58,60 @@ def score_lines(found: Score, *, detail: bool) -> Iterator[str]:
             yield "  admits more than the value for over half of their elements"
     for (operator, dtype), count in found.left_out.items():
         yield f"{plural(count, 'case')} too large to be computed under misreadings: {operator}, {dtype}"
-    for operator, rows in found.caught.items():
-        dtypes = [d for o, d in found.cases if o == operator]
-        table = [["  cases", *(str(found.cases[operator, d]) for d in dtypes)]]
-        for name, caught in rows.items():
-            counts = [str(caught[d].cases) if d in caught else "-" for d in dtypes]
-            table.append([f"  {name}", *counts])
-        right = range(1, len(dtypes) + 1)
-        header, totals, *lines = format_table([operator, *dtypes], table, right).splitlines()
-        yield from ["", header, totals]
-        for line, name in zip(lines, rows, strict=True):
-            yield from [line, *(_detail(found, operator, name) if detail else [])]
-    if not detail:
-        yield from ["", "-: not worse than the required arithmetic. More of one: --misreading NAME"]
+    for operator in found.caught:
+        yield from ["", *_counts(found, operator)]
+    yield from ["", "-: not worse than the required arithmetic. More of one: grucible explain NAME"]
 
 
-def _detail(found: Score, operator: str, name: str) -> Iterator[str]:
-    variant = CATALOGUE[name]
-    yield from wrap(f"{variant.kind}: {variant.about_for(OPERATORS[operator])}", 4, 6)
-    for attribute, values in found.visible_where(operator, name).items():
-        if len(values) <= _FEW:
-            yield from wrap(f"seen only where {attribute} is {' or '.join(values)}", 4, 6)
-    examples = {e for caught in found.caught[operator][name].values() for e in caught.examples[:1]}
-    yield from (f"    {text}" for text in (*variant.links, *sorted(examples)))
+def _counts(found: Score, operator: str) -> list[str]:
+    """List by misreading and dtype how many cases of an operator catch it."""
+    dtypes = [dtype for of, dtype in found.cases if of == operator]
+    table = [["  cases", *(str(found.cases[operator, dtype]) for dtype in dtypes)]]
+    for name, caught in found.caught[operator].items():
+        counts = [str(caught[dtype].cases) if dtype in caught else "-" for dtype in dtypes]
+        table.append([f"  {name}", *counts])
+    return format_table([operator, *dtypes], table, range(1, len(dtypes) + 1)).splitlines()
+
+
+def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
+    """Yield what a misreading is, who misread the text so, and the cases that catch it."""
+    variant = variant_called(name)
+    operators = [operator for operator, rows in found.caught.items() if name in rows]
+    abouts = dict.fromkeys(variant.about_for(OPERATORS[operator]) for operator in operators)
+    yield f"{name}: {variant.kind}"
+    for about in abouts:
+        yield from wrap(about, 2, 4)
+    if variant.ledger:
+        owners = dict.fromkeys(OPERATORS[operator].owner for operator in operators)
+        pages = " and ".join(f"cases/{owner}/LEDGER.md" for owner in owners)
+        yield f"  ledger: {variant.ledger} in {pages}"
+    yield from (f"  reported: {link}" for link in variant.links)
+    for operator in operators:
+        yield from ["", *_counts(found, operator)]
+        for attribute, values in found.visible_where(operator, name).items():
+            if len(values) <= _FEW:
+                yield from wrap(f"seen only where {attribute} is {' or '.join(values)}", 2, 4)
+        examples = [one for each in found.caught[operator][name].values() for one in each.examples]
+        if examples:
+            yield from ["", f"for example {examples[0]}", *_misread(vectors, examples[0], variant)]
+
+
+def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str]:
+    """Yield the equations that a case asks for, and those that a misreading makes of them."""
+    question = vectors.one(example).block.question(0)
+    right = list(equation_lines(question))
+    yield from ["  asks for", *(f"    {line}" for line in right)]
+    if variant.semantics:
+        wrong = equation_lines(question, one_of(variant.semantics(stack([question.semantics])), 0))
+        other = [line for line in wrong if line not in right]
+        yield from ["  and is misread as", *(f"    {line}" for line in other)] if other else []
 
 
 def score_json(found: Score) -> str:
     """Return the score as JSON: per operator and misreading, what catches it."""
 
     def describe(operator: str, name: str) -> dict[str, Any]:
-        variant, caught = CATALOGUE[name], found.caught[operator][name]
+        variant, caught = variant_called(name), found.caught[operator][name]
         return {
             "name": name,
             "kind": variant.kind,

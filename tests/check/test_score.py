@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,3 +101,25 @@ def test_weak_vectors_fail(tmp_path: Path, command: Command) -> None:
     first, *rest = ended.out.splitlines()
     assert first.startswith("weak: ")
     assert any(line.startswith("  0 cases: lbr-ignored") for line in rest)
+
+
+def test_a_misreading_is_explained_with_its_equation_and_a_case_that_catches_it(
+    command: Command,
+) -> None:
+    ended = command("explain", "lbr-assumed", "--select", f"{SEQUENCE}/core/float32/*")
+    assert (ended.status, ended.err) == (0, "")
+    assert "applied after the product although linear_before_reset is not set" in " ".join(
+        ended.out.split()
+    )
+    assert "reported: https://github.com/pytorch/pytorch/issues/189225" in ended.out
+    [example] = re.findall(r"^for example (\S+)$", ended.out, re.MULTILINE)
+    [block] = [one for one in core_blocks() if example in one.ids]
+    [(_, caught)] = catches(block, ["lbr-assumed"])
+    assert caught[block.ids.index(example)]
+    asked, misread = ended.out.split("and is misread as")
+    assert "(rt (.) Ht-1)*(Rh^T)" in asked
+    assert "rt (.) Ht-1*(Rh^T)" in misread
+    solved = command("explain", "a_zr+=-1*b", "--select", f"{SEQUENCE}/core/float32/*")
+    assert "both gates' part of B left out" in solved.out
+    wrong = command("explain", "lbr-asumed")
+    assert (wrong.status, "did you mean 'lbr-assumed'" in wrong.err) == (2, True)
