@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from .fitting import fitted
 from .places import where
 from .solving import solved
 from .steps import Steps, steps_of
-from .trying import Shares, explains, listed
+from .trying import Shares, Variants, explains, listed
 from .units import in_some_units
 
 MOST_ROWS = 6
@@ -33,7 +34,6 @@ FEW = 3
 MANY, BASES = 0.3, 4
 """What gives this share of the wrong states, or takes this share of the error away, may be one mistake of
 two; so many such are gone on with."""
-Variants = tuple[Variant, ...]
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,13 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     tried = _Tried(bases)
-    left = tried.left(steps, listed)
-    left = tried.left(_few(left), solved, fitted)
+    left = tried.solve(_few(tried.left(steps, listed)))
     left = tried.left(left, in_some_units)
-    for one in left:
-        for _, base in sorted(tried.partly.values(), key=lambda entry: -entry[0])[:BASES]:
-            besides = [replace(one, base=(base,))] if one.has_all([base]) else []
-            if besides and not tried.left(tried.left(besides, listed), solved, fitted):
-                break
+    for _, base in sorted(tried.partly.values(), key=lambda entry: -entry[0])[:BASES]:
+        besides = [replace(one, base=(base,)) for one in left if one.has_all([base])]
+        after = {id(one.stack) for one in tried.solve(tried.left(besides, listed))}
+        done = {id(one.stack) for one in besides} - after
+        left = [one for one in left if id(one.stack) not in done]
     placed = [_placed(variants, steps) for variants in tried.found.values()]
     return sorted((one for one in placed if one is not None), key=_rank)
 
@@ -75,27 +74,46 @@ class _Tried:
         self.partly = {one.name: (1.0, one) for one in bases}
         """By name a share that a variant gives of the wrong states, or takes of their error, and it."""
 
-    def left(self, several: Sequence[Steps], *stages: Callable[[Steps], Shares]) -> list[Steps]:
-        """Try what stages do on the steps that nothing found gives; return those that nothing gives then."""
+    def left(self, several: Sequence[Steps], stage: Callable[[Steps], Shares]) -> list[Steps]:
+        """Try what a stage does on the steps that nothing gives; return those that nothing gives then."""
         left = []
         for one in several:
-            known = [variants for variants in self.found.values() if one.has_all(variants)]
-            if not one.base and known and explains(one, known).all(axis=1).any():
-                continue
-            whole = []
-            for variants, share in (each for stage in stages for each in stage(one)):
-                if share == 1.0:
-                    whole.append((*one.base, *variants))
-                elif len(variants) == 1 and not one.base and not variants[0].arithmetic:
-                    self._keep(share, *variants)
-            self.found |= {names_of(variants): variants for variants in whole}
-            left += [] if whole else [one]
+            if not self._known(one):
+                whole = [self._keep(one, *each) for each in stage(one)]
+                left += [] if any(whole) else [one]
         return left
 
-    def _keep(self, share: float, variant: Variant) -> None:
-        """Keep what may be one mistake of two."""
-        if share > self.partly.get(variant.name, (MANY, variant))[0]:
-            self.partly[variant.name] = (share, variant)
+    def solve(self, several: Sequence[Steps]) -> list[Steps]:
+        """Solve for terms, and fit numbers, on the steps that nothing gives; return those left then."""
+        left = []
+        found = solved(several)
+        for place, one in enumerate(several):
+            whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
+            if not self._known(one):
+                whole += [self._keep(one, *each) for each in fitted(one)]
+            left += [] if any(whole) else [one]
+        return left
+
+    def _known(self, steps: Steps) -> bool:
+        """Say whether something found gives every wrong state of each case of steps without a base."""
+        known = [variants for variants in self.found.values() if steps.has_all(variants)]
+        return not steps.base and bool(known) and bool(explains(steps, known).all(axis=1).any())
+
+    def _keep(self, steps: Steps, variants: Variants, share: float) -> bool:
+        """Keep what gives every wrong state of some case, and what may be one mistake of two.
+
+        Return whether it is the former.
+        """
+        if share == 1.0:
+            whole = (*steps.base, *variants)
+            self.found[names_of(whole)] = whole
+            return True
+        one, *others = variants
+        if not (others or steps.base or one.arithmetic):
+            self.partly[one.name] = max(
+                self.partly.get(one.name, (MANY, one)), (share, one), key=itemgetter(0)
+            )
+        return False
 
 
 def _few(steps: Sequence[Steps]) -> list[Steps]:

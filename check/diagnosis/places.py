@@ -108,14 +108,14 @@ def _of_time(states: States) -> Iterator[Feature]:
         ">=": "from step {value} on (counted from 0)",
         "<": "in the first {value} steps",
     }
-    last = {"==": "{value} steps before the last", ">=": "in all but the last {value} steps"}
     yield whether([reverse * 1], "in reverse", "in the forward direction")
     yield whether([second], "in the second direction", "in the first direction")
     yield whether([(number == 0) * 1], "in the first step")
     yield Feature([number], step)
     yield whether([(left == 0) * 1], "in the last step")
     yield whether([(left > 0) * 1], "before the last step")
-    yield Feature([left], last)
+    yield Feature([left], {"==": "{value} steps before the last"})
+    yield Feature([np.maximum(left, 0)], {">=": "in all but the last {value} steps"})
 
 
 def _of_rows(states: States) -> Iterator[Feature]:

@@ -16,9 +16,8 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.sums import PRODUCTS, with_terms
-from ...gen.variants.variant import Variant
 from .steps import Steps
-from .trying import Shares, explains, shares
+from .trying import Variants, explains, shares
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -48,18 +47,15 @@ Term = tuple[str, str]
 TERMS: Sequence[Term] = [(target, one) for target, some in PRODUCTS.items() for one in some]
 
 
-def solved(steps: Steps) -> Shares:
-    """Find the terms that give every wrong state of some case, and such as may be a part of them.
+def solved(several: Sequence[Steps]) -> list[tuple[Variants, Array]]:
+    """Find the terms that give every wrong state of some case, or such as may be a part of them.
 
-    They are one variant for each quantity that has terms, with their `shares`.
+    They are one variant for each quantity that has terms. Beside them (steps,) stand their `shares` of each.
     """
-    known = np.isfinite(steps.seen) & np.isfinite(steps.right)
-    usable = steps.wrong & known
-    if usable.sum() < MOST_TERMS * STATES_EACH:  # a small error shows in few, and is in all
-        usable = known & steps.taken[:, None, :, None]
-    most = min(MOST_TERMS, int(usable.sum()) // STATES_EACH)
-    if most:
-        yield from _Problem(steps, usable).solve(most)
+    if not several:
+        return []
+    problem = _Problem(several)
+    return list(problem.solve(min(MOST_TERMS, problem.states // STATES_EACH)))
 
 
 class _Sum(NamedTuple):
@@ -73,7 +69,7 @@ class _Sum(NamedTuple):
         """Add a term."""
         return _Sum((*self.terms, term), np.append(self.numbers, number))
 
-    def variants(self, numbers: Array) -> tuple[Variant, ...]:
+    def variants(self, numbers: Array) -> Variants:
         """Make one variant for each quantity that has terms, with these coefficients."""
         each: dict[str, dict[str, float]] = {}
         for (target, product), number in zip(self.terms, numbers.tolist(), strict=True):
@@ -82,20 +78,27 @@ class _Sum(NamedTuple):
         return tuple(with_terms(target, of) for target, of in each.items())
 
     @property
-    def rounded(self) -> list[tuple[Variant, ...]]:
+    def rounded(self) -> list[Variants]:
         """The variants, those with plain coefficients first."""
         each = (np.round(self.numbers * parts) / parts for parts in PARTS)
         return [self.variants(one) for one in each if (np.abs(one) >= FEWEST).all()]
 
 
 class _Problem:
-    """Steps whose states at `usable` are to be given by terms."""
+    """Steps of several groups of cases, whose states at `usable` are to be given by terms."""
 
-    def __init__(self, steps: Steps, usable: Array) -> None:
-        self._steps, self._usable = steps, usable
-        self._scale = 1.0 / np.maximum(steps.limits[usable], 1e-30)
+    def __init__(self, several: Sequence[Steps]) -> None:
+        known = [np.isfinite(one.seen) & np.isfinite(one.right) for one in several]
+        usable = [one.wrong & here for one, here in zip(several, known, strict=True)]
+        self.states = sum(int(mask.sum()) for mask in usable)
+        if self.states < MOST_TERMS * STATES_EACH:  # a small error shows in few, and is in all
+            usable = [
+                here & one.taken[:, None, :, None] for one, here in zip(several, known, strict=True)
+            ]
+            self.states = sum(int(mask.sum()) for mask in usable)
+        self._several = list(zip(several, usable, strict=True))
 
-    def solve(self, most: int) -> Shares:
+    def solve(self, most: int) -> Iterator[tuple[Variants, Array]]:
         """Add one term after another until a case is explained."""
         best = [_Sum()]
         for _ in range(most):
@@ -108,17 +111,24 @@ class _Problem:
             best = sorted(self._fit(more), key=lambda one: one.cost)[:KEPT]
             each = [one.rounded for one in best]
             tried = [variants for one in each for variants in one]
-            cases = explains(self._steps, tried).sum(axis=1) if tried else np.zeros(1)
-            if cases.any():
-                yield tried[int(np.argmax(cases))], 1.0
+            if not tried:
                 return
-            yield from shares(self._steps, [one[0] for one in each if one])
+            cases = sum(explains(steps, tried).sum(axis=1) for steps, _ in self._several)
+            found = (
+                [tried[int(np.argmax(cases))]] if cases.any() else [one[0] for one in each if one]
+            )
+            given = [[share for _, share in shares(steps, found)] for steps, _ in self._several]
+            yield from zip(found, np.array(given).T, strict=True)
+            if cases.any():
+                return
 
     def _errors(self, several: Sequence[_Sum]) -> Array:
         """(c, states) observed less given, in units of what is admitted, for each of several sums."""
-        given = self._steps.given([one.variants(one.numbers) for one in several])
-        off = (self._steps.seen - given)[:, self._usable] * self._scale
-        return np.nan_to_num(np.clip(off, -LARGEST, LARGEST))
+        sums, found = [one.variants(one.numbers) for one in several], []
+        for steps, usable in self._several:
+            off = (steps.seen - steps.given(sums))[:, usable]
+            found.append(off / np.maximum(steps.limits[usable], 1e-30))
+        return np.nan_to_num(np.clip(np.concatenate(found, axis=1), -LARGEST, LARGEST))
 
     def _slopes(
         self, several: Sequence[tuple[_Sum, Sequence[Term]]]
