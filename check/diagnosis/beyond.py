@@ -85,12 +85,11 @@ class _Tried:
 
     def solve(self, several: Sequence[Steps]) -> list[Steps]:
         """Solve for terms, and fit numbers, on the steps that nothing gives; return those left then."""
-        left = []
+        left, several = [], [one for one in several if not self._known(one)]
         found = solved(several)
         for place, one in enumerate(several):
             whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
-            if not self._known(one):
-                whole += [self._keep(one, *each) for each in fitted(one)]
+            whole += [self._keep(one, *each) for each in fitted(one)]
             left += [] if any(whole) else [one]
         return left
 
