@@ -1,7 +1,7 @@
 """Answering questions whose numbers are given, not drawn; and checking answers of unknown origin.
 
-Questions are read twice, once to find the block of each, and once to answer them, because all of them
-together may not fit into memory.
+Questions are read more than once: to find the block of each, and to answer them. All of them together
+may not fit into memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .stacks import stacks
 
 NONPORTABLE = "nonportable"
 MOST_BYTES = 128 << 20
-"""Maximum bytes of a vector file of given questions; it is built in memory, and no shipped one has half."""
+"""Maximum bytes of a vector file of given questions; it is built in memory, and ours are half at most."""
 NEAR = 2.0**-6
 """Maximum relative deviation of a stored tolerance; the last of a tolerance's 8 bits depends on the BLAS."""
 
@@ -63,7 +63,7 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
 
 def answered_block(question: Question, *, nonportable: bool = False) -> Block:
-    """Answer a question as a block of one, to be judged by. Raises as `answer` does."""
+    """Answer a question as a block of one, for judging. Raises as `answer` does."""
     key, inputs = _key(question, nonportable=nonportable), stacked([question.inputs])
     block, reasons = answer_stacked(key, [question.id], [question.given], inputs)
     if block is None:
@@ -207,7 +207,7 @@ def differing(block: Block) -> dict[int, str]:
     """Say by row of a block how its stored answer differs from a new evaluation.
 
     Outputs must equal the exact outputs bit by bit; tolerances may differ in the last of their 8 bits; the
-    tier must be the tier that the case has.
+    tier must follow from the question.
     """
     found = _misplaced(block)
     readings = tuple(names for names in block.answers if names)

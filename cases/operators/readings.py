@@ -50,7 +50,7 @@ class Reading:
     `owners` are those whose specifications leave the point open; `touches` says whether the reading may
     change the answer of one of their cases. Each ledger entry has one reading. `stored` is the reading of
     the stored answer; `basis` is its reason: text, owner (the owner's implementation) or choice (ours).
-    `sets` has the fields of Semantics that this reading changes, `parameters` those of some functions.
+    `sets` has the changed fields of Semantics, `parameters` the new parameters of functions.
     """
 
     name: str
@@ -90,7 +90,7 @@ def _state_of_an_empty_row(case: Asks, _: Semantics) -> bool:
 
 
 def _input_bias(case: Asks) -> bool:
-    """Say whether a bias that could be zeros is drawn."""
+    """Say whether an optional bias is not zeros."""
     biases = [t for t in OPERATORS[case.operator].inputs if t.role == "b" and t.fills]
     return any(tensor.name not in case.zeros for tensor in biases)
 

@@ -47,9 +47,9 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Give a command `--select` and `--dtype` as its `select`: globs, or none if neither is given.
+    """Give a command one `select` from `--select` and `--dtype`; it is empty without both.
 
-    `usual` is what the command selects without `--select`.
+    `usual` is what `--dtype` alone selects from.
     """
 
     def decorate(command: Command) -> Command:
@@ -74,9 +74,9 @@ CASE_WORDS = click.argument("words", metavar="[VECTORS] CASE", nargs=-1, require
 CRITERIA = together(
     click.option("--arithmetic", multiple=True, metavar="[DTYPE=]CLASS",
                  help="Demand this class of arithmetic, such as float16=float32. Repeatable."),
-    click.option("--rtol", type=float, help="Relative tolerance instead, for all dtypes."),
-    click.option("--atol", type=float, help="Absolute tolerance instead, for all dtypes."),
-    click.option("--ulp", type=float, help="Units in the last place instead, for all dtypes."),
+    click.option("--rtol", type=float, help="Relative tolerance to use, for all dtypes."),
+    click.option("--atol", type=float, help="Absolute tolerance to use, for all dtypes."),
+    click.option("--ulp", type=float, help="Units in the last place to admit, for all dtypes."),
 )  # fmt: skip
 """The options that `chosen_criteria` takes."""
 LIMITS = together(

@@ -1,4 +1,4 @@
-"""What was found of one case, and its traits: words for what it asks, by which reports sort."""
+"""What was found of one case, and its traits: words by which reports group it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CaseResult:
     The worst element has the largest `worst_ratio` = |observed - expected| / admitted; `where` names it, e.g.
     `Y[0, 1, 2, 5]`; `worst_abs` and `worst_ulp` are its difference. `readings` are those under which an
     ambiguous case passed: several where they agree on it. `followed` has the reading that was followed, for
-    each ledger entry that the case decides. `arithmetic` is the best class whose tolerances hold, or "";
+    each ledger entry that the case can settle. `arithmetic` is the best class whose tolerances hold, or "";
     `holds` has all such classes. `fault` is the kind of an error, where it is known. `expected` is the known
     finding that names the case. If the case failed in another way than that finding says, `expected` is None
     and `instead` tells how. `must_support` says that unsupported counts as a failure. `traits` say what the

@@ -26,7 +26,7 @@ COMMAND = (
 def serve(name: str) -> None:
     """Load the runtime called `name`, and answer questions until there are no more.
 
-    What the runtime prints to its standard output goes to standard error, apart from the answers.
+    What the runtime prints goes to standard error, so that it cannot mix with the answers.
     """
     asked, answers = _open_pipes()
     try:
