@@ -146,7 +146,7 @@ BAD = {
     "not a mapping": ("[1, 2]\n", r":1: holds a list; expected a mapping"),
     "empty": ("", r":1: holds nothing; expected a mapping"),
     "an alias bomb": ("a: &a [x, x]\nb: [*a, *a]\n", r":1: anchors and aliases are not allowed"),
-    "nested deep": ("a: " + "[" * 5000, r"is nested deeper"),
+    "nested deep": ("a: " + "[" * 5000, r"is nested deeper|:1: .* nesting depth"),  # PyYAML 6.0.4 has a limit
     "a Python object": (HEAD + "tier: !!python/object:os.system x\n", r":5: tags are not allowed"),
     "a key that is a list": ("? [a]\n: 2\n", r":1: key \['a'\] is not a string"),
     "two documents": ("a: 1\n---\nb: 2\n", r":2: a second document starts here"),
