@@ -21,7 +21,7 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 3_040,
+    "gen/variants": 3_010,
     "check": 10_970,
     "check/diagnosis": 3_700,
     "tests": 22_560,

@@ -81,7 +81,7 @@ def score_command(
         chosen_criteria(rtol=rtol, atol=atol)  # finite
         limits = by_pair(Pair(rtol or 0.0, atol or 0.0))
     with options.opened_with_progress("scoring", vectors, select) as (opened, progress):
-        found = score(opened, "", progress.advance, limits)
+        found = score(opened, advance=progress.advance, limits=limits)
     if as_json:
         put(score_json(found))
     else:

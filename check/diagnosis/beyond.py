@@ -1,10 +1,10 @@
 """Beyond the catalogue: what a few failing cases, taken one step at a time, were computed as.
 
-Every variant that a step tells, of the catalogue and beyond it, and every family with a number, is held
-against the states that are wrong by themselves. What gives all of them is a candidate; where it differs
-from the right step but what was observed does not, the place is looked for that tells the two apart. What
-gives many of them may be one of two mistakes: the same is done once more on top of it. Where nothing does,
-the terms are solved for that the step has too much or too little of.
+Each variant without a number that a step shows is compared with the states that are wrong by themselves.
+Where none gives all of them, terms of the step are solved for, and numbers of families fitted; then variants
+of some hidden units are tried. What gives all wrong states of a case is a candidate. Where it would spoil
+states that are right, a place is looked for that sets the two apart. What gives many wrong states may be one
+of two mistakes: the same is done once more on top of it.
 """
 
 from __future__ import annotations

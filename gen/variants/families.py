@@ -1,7 +1,8 @@
 """Families: variants with a number in them, which a search fits to what was observed.
 
-A family is a sentence with a number, such as "the update gate zt multiplied by 0.5". Its members are
-variants like any other, named by family and number: `z-scaled=0.5`.
+A family is a sentence with a number, such as "the update gate zt limited to ±0.5". Its members are
+variants like any other, named by family and number: `z-limited=0.5`. Factors and shifts of quantities are
+no families: they are solved for (`sums`).
 """
 
 from __future__ import annotations

@@ -48,34 +48,9 @@ _FACTORS = (-2.0, -1.0, -0.5, -0.25, 0.0, 0.25, 0.5, *(1.0 - x for x in reversed
             *(1.0 + x for x in _NEAR_ONE), 1.5, 2.0, 3.0, 4.0)  # fmt: skip
 _POSITIVE = _spread(2**-10, 16.0, 13)
 _SIGNED = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
-_GRIDS = (
-    8,
-    10,
-    16,
-    32,
-    64,
-    100,
-    127,
-    128,
-    255,
-    256,
-    512,
-    1000,
-    1024,
-    2048,
-    4096,
-    8192,
-    16384,
-    32768,
-    65536,
-)
+_GRIDS = tuple(sorted((10, 100, 127, 255, 1000, *(2**k for k in range(3, 17)))))
 
-SCALED = NumberForm(
-    "scaled",
-    "multiplied by {number}",
-    lambda v, k: k * v,
-    _FACTORS,
-)
+SCALED = NumberForm("scaled", "multiplied by {number}", lambda v, k: k * v, _FACTORS)
 HARD = NumberForm(
     "hard",
     "computed as max(0, min(1, {number} v + 1/2))",
