@@ -5,7 +5,7 @@
         ...
     report = verify("vectors/", runtime=my_function)
 
-Importing the package is cheap; numpy and h5py are imported when one of its names is first used.
+Importing the package is cheap: numpy and h5py are imported when a name that needs them is first used.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Asking another operator what one operator's question asks: exactly the same, or a reason why not.
+"""Turning a question of one operator into an equal question of another, or saying why there is none.
 
-The operators' descriptions say how; this module names no operator. Two questions ask the same if they ask
-for the same GRU (`operators.semantics`) of the same numbers: activations, clip, the place of the reset gate,
-directions, lengths. Layout, gate order, bias form and the meaning of a left-out input may differ. If two
-biases become one, their sum must be exact.
+The operators' descriptions say how; this module names no operator. Two questions are equal if
+their numbers are the same, and so is the GRU (`operators.semantics`): activations, clip, the place of the
+reset gate, directions, lengths. Layout, gate order, bias form and the meaning of a left-out input may
+differ. If two biases become one, their sum must be exact.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Asked:
         source, target = OPERATORS[self.original.operator], OPERATORS[self.question.operator]
         shared = shared_outputs(target, self.question.attributes, outputs)
         if "y" not in shared:
-            shared["y"] = np.expand_dims(shared["ho"], -2)  # one step, all rows of length 1
+            shared["y"] = np.expand_dims(shared["ho"], -2)  # one step, or y is not asked for
         self._turn(shared)
         absent = {t.name for t in source.outputs} - self.original.outputs.keys()
         return operator_outputs(source, self.original.attributes, shared, absent)
@@ -61,7 +61,7 @@ class Asked:
         return operator_outputs(target, attributes, shared, absent)
 
     def _turn(self, shared: Arrays) -> None:
-        """Put y in the other operator's order, if it differs.
+        """Put y in the order of the operator that it is meant for, if the two operators' orders differ.
 
         In that case every row is as long as the time axis.
         """
@@ -134,7 +134,7 @@ def _attributes(
 def _spell(target: Operator, attribute: Attribute, meaning: Any) -> Any:
     """Find the attribute's own word for a meaning.
 
-    A word for an activation also stands for its parameters, unless an attribute sets them.
+    The word of a function stands for its parameters, too, unless the operator has `alpha` for these.
     """
     function = isinstance(meaning, Activation)
     by_name = function and target.setting("alpha") is not None

@@ -8,20 +8,22 @@ The exponential of x ≤ 0 is made from a table (Tang 1989). With k the integer 
 
     e^x = 2^⌊k/128⌋ · T · e^r,    T = 2^((k mod 128)/128) from the table,    e^r ≈ 1 + p(r).
 
-Every |x| ≤ 700, so |k| < 2^17; k is chosen to within 2^-35, so |r| ≤ (½ + 2^-35) ln 2 / 128 < 0.00271.
+Smaller x are taken for -700 (see below), so |k| < 2^17. The quotient that k is rounded from is within
+2^-35, so |r| ≤ (½ + 2^-35) ln 2 / 128 < 0.00271.
 The error of e^x:
 
-- ln 2 is the sum of a number of 32 bits, whose product with k is exact, and one below 2^-32 with an
-  error of 2^-86. The two differences round to within 0.00271 u each, the product k·low to 2^-22 u,
-  and the error of ln 2 counts for 2^-76 = 2^-23 u: r is within 0.006 u, and e^r too, relatively.
+- ln 2 is the sum of two numbers. The first has 32 bits: its product with k is exact. The second is
+  below 2^-32, with an error of 2^-86. The two differences round to within 0.00271 u each, the product
+  k·low to 2^-22 u, and the error of ln 2 counts for 2^-76 = 2^-23 u: r is within 0.006 u, and e^r too,
+  relatively.
 - p is Taylor's polynomial of degree 5: the rest is at most |r|^6/720 · e^|r| < 0.006 u.
-- Horner's last two operations round p to within 2.1 u |p| < 0.006 u; the 0.1 is for the earlier
-  operations, each of which counts for less by a factor |r|.
+- Horner's last two operations round p to within 2 u |p|. With 0.1 u |p| for the earlier operations
+  that is below 0.006 u: each of them counts for less by a factor |r|.
 - T is the number nearest to its value, within u; T·p rounds to within 0.003 u T; their sum to
   within u. The power of two is exact: the result is above 2^-1011.
 
 Together less than 2.1 u of the result; EXP_ERROR allows 3 u. x below -700 is taken for -700: there
-both e^x and the result are positive and below e^-700 < TINY.
+both e^x and the result are positive and below TINY.
 """
 
 from __future__ import annotations
@@ -128,8 +130,8 @@ def softplus(v: Array) -> Value:
 
     s ≤ 1/3 is within a relative 5 u (3 u of e, u of 2 + e, u of the quotient), and artanh s within
     1.09 times that. Of the series s·(1 + s²/3 + s⁴/5 + …) 16 terms are taken: the rest is below
-    (1/9)^16 · 9/8 / 33 < 0.2 u, relatively. The sum in brackets is below 1.04, and all of it but
-    its last addition is below 0.04: it rounds by less than 1.2 u. The product with 2 s adds u: less
+    (1/9)^16 · 9/8 / 33 < 0.2 u, relatively. The sum in brackets is below 1.04, and what is added
+    to its 1 below 0.04: it rounds by less than 1.2 u. The product with 2 s adds u: less
     than 8 u of the logarithm in all. The result adds u of itself. The slope is the sigmoid.
     """
     e = exp(-np.abs(v))
