@@ -21,22 +21,14 @@ from ...gen.variants.known import has_number
 from .arithmetic import arithmetic_findings, sizes_of_errors, sound
 from .beyond import candidates
 from .contradictions import Passing
-from .curves import (
-    CLOSE,
-    HELPED,
-    UNHELPED,
-    asking_for,
-    fitted_curve,
-    in_words,
-    suspected,
-)
+from .curves import find_other_function
 from .explanations import Explanation, explanations
 from .failing import FailingBlock, any_of
-from .finding import Diagnosis, Finding, Names, in_order, names_of
+from .finding import Diagnosis, Names, in_order, names_of
 from .hints import hints
 from .in_words import finding_by_case, finding_of
 from .local import Explained, Local, all_of
-from .proof import SOME, Proof
+from .proof import Proof
 from .repeated import Replies, answered_otherwise
 from .search import Search
 from .unwritten import unwritten
@@ -86,7 +78,7 @@ def diagnose(
     fitting = any_of((one.mask for one in chosen), len(rows))
     coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts))
     explained |= any_of((cases for _, cases in coarser), len(rows))
-    curved = _curved(search, local, which & ~explained, explained | fitting, passing)
+    curved = find_other_function(local, which & ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*unfilled, *coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
@@ -172,51 +164,6 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     if placed:
         search.passed_over |= local.passed_over
     return order
-
-
-def _curved(
-    search: Search, local: Local, left: Array, done: Array, passing: Passing
-) -> list[tuple[Finding, Array]]:
-    """That a function was computed as another one, if that takes the error of the cases that are left, or of
-    those of them that are not `done`, with the cases (n,). Those that are done, explained by something else,
-    may refute it; all (n,)."""
-    found = _curve(search, local, left, done, passing)
-    if found or not (left & done).any():
-        return found
-    return _curve(search, local, left & ~done, done, passing)
-
-
-def _curve(
-    search: Search, local: Local, left: Array, done: Array, passing: Passing
-) -> list[tuple[Finding, Array]]:
-    """The same of the cases that are left."""
-    steps = [
-        one.only(np.flatnonzero(left[start + one.stack.rows]))
-        for start, one in local.steps
-        if left[start + one.stack.rows].any()
-    ]
-    found = steps and fitted_curve(steps, suspected(search.parts, left, passing.blocks))
-    if not found:
-        return []
-    variant, asked, again = found
-    explained = left & local.helped([variant], HELPED)
-    if not explained.any():
-        return []
-    against = sum(int(mask.sum()) for _, mask in passing.excluding([variant], CLOSE))
-    asking = np.zeros_like(left)
-    asking[: search.starts[-1]] = asking_for(asked, search.parts)
-    otherwise = int((asking & done & ~local.helped([variant], HELPED)).sum())
-    few = otherwise <= max(SOME, UNHELPED * int(explained.sum()))
-    finding = Finding(
-        names=(variant.name,),
-        kind="misreading",
-        about=in_words(asked, variant, again, steps),
-        explains=int(explained.sum()),
-        of=len(left),
-        certain=few and not against,
-        operator=search.parts[0].block.operator,
-    )
-    return [(finding, explained)]
 
 
 def _best_first(placed: Iterable[Explained]) -> list[Explained]:

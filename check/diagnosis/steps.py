@@ -119,15 +119,6 @@ class Steps:
         self.given([(*variants, one) for variants, one in zip(several, watched, strict=True)])
         return [{name: np.stack(each, axis=1) for name, each in one.items()} for one in seen]
 
-    def arguments(self, asked: str) -> Array:
-        """The arguments that a function is asked for, of the right steps."""
-        s, found = self.stack.semantics, []
-        for functions, names in ((s.f, ("a_z", "a_r")), (s.g, ("a_h",))):
-            for d, one in enumerate(functions):
-                cases = np.array([function.name == asked for function in one])
-                found += [self.quantities[name][cases, d].ravel() for name in names]
-        return np.concatenate(found)
-
     def gives(self, variants: Sequence[Variant]) -> Array:
         """(n, direction, rows, hidden) which observed states are as near to what variants give together as
         the criterion admits. Where one jumps, rounding decides on which side of a jump a quantity is: there
