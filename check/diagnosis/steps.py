@@ -55,12 +55,11 @@ class Steps:
     base: tuple[Variant, ...] = ()
 
     def given(self, several: Sequence[Sequence[Variant]]) -> Array:
-        """(c, n, direction, rows, hidden) the states after each step under combinations of variants; of one
-        that has copies, as many of these."""
+        """(c, n, direction, rows, hidden) the states after each step under combinations of variants."""
         found = compute(
             [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
         )
-        return np.concatenate([y[..., 0, :].reshape(-1, *self.seen.shape) for y, _, _ in found])
+        return np.stack([y[..., 0, :] for y, _, _ in found])
 
     def has_all(self, variants: Sequence[Variant]) -> bool:
         """Whether the operator has what each of the variants is about."""

@@ -19,7 +19,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
-from ...cases.operators.semantics import AGREED, StackedSemantics, take
+from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..gru import Alter, gru
 from ..stacks import Float64
 from .approximate import OTHER_FUNCTIONS
@@ -126,12 +126,8 @@ _agreed = attrgetter(*AGREED)
 def compute(
     combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
 ) -> list[HandedOut]:
-    """y, ho and last of n stacked cases under each of `combinations` of variants, in float64.
-
-    Where one of them has k copies, of k·n cases: those of the first copy, then those of the next.
-    """
-    copies: dict[int, tuple[StackedSemantics, GruInputs]] = {1: (semantics, inputs)}
-    changed = [_changed(variants, copies) for variants in combinations]
+    """y, ho and last of n stacked cases under each of `combinations` of variants, in float64."""
+    changed = [_changed(variants, semantics, inputs) for variants in combinations]
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         for places in _alike(changed):
@@ -140,16 +136,8 @@ def compute(
         return [_handed_out(one, found[place]) for place, one in enumerate(changed)]
 
 
-def _changed(
-    variants: Sequence[Variant], copies: dict[int, tuple[StackedSemantics, GruInputs]]
-) -> _Changed:
-    """Cases as variants have them; `copies` are those of so many copies, once they were made."""
-    count = max((v.copies for v in variants), default=1)
-    if count not in copies:
-        asked, given = copies[1]
-        rows = np.tile(np.arange(len(given.x)), count)
-        copies[count] = take(asked, rows), given.rows(rows)
-    asked, given = copies[count]
+def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
+    """Cases as variants have them."""
     meant = asked
     for variant in variants:
         if variant.semantics:

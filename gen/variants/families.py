@@ -7,7 +7,7 @@ no families: they are solved for (`sums`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -18,9 +18,59 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
+from .cell import wherever
 from .expressions import QUANTITIES
-from .forms import FORMS, HARD, NOT_LINEAR, WIDENED, Number, NumberForm, along, told
 from .variant import Variant
+
+
+@dataclass(frozen=True)
+class NumberForm:
+    """What becomes of values, as a function of them and of a number.
+
+    `about` completes "the update gate …" and has {number} for it. `tried` are the numbers that a search
+    starts from, in order; if it is `fitted`, it goes on between those. One that `jumps` is not continuous.
+    """
+
+    name: str
+    about: str
+    of: Callable[[Array, float], Array]
+    tried: tuple[float, ...]
+    fitted: bool = True
+    jumps: bool = False
+
+    def in_words(self, number: float) -> str:
+        """Say what the form does with this number, with six digits of it."""
+        text = f"{number:.6g}"
+        plain = {("scaled", "0"): "left out", ("scaled", "-1"): "negated"}
+        return plain.get((self.name, text)) or self.about.replace("{number}", text)
+
+
+def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Numbers from low to high, of which each is as many times the one before."""
+    return tuple(np.geomspace(low, high, count).tolist())
+
+
+_POSITIVE = _spread(2**-10, 16.0, 13)
+_SHIFTS = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
+_FACTORS = (-2.0, -1.0, -0.5, 0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 1.5, 2.0, 4.0)
+_GRIDS = tuple(sorted((10, 100, 127, 255, 1000, *(2**k for k in range(3, 17)))))
+
+SCALED = NumberForm("scaled", "multiplied by {number}", lambda v, k: k * v, _FACTORS)
+SHIFTED = NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SHIFTS)
+NOT_LINEAR = (
+    NumberForm("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
+    NumberForm("saturated", "taken as infinite where its size is above {number}",
+               lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE, jumps=True),
+    NumberForm("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
+               (-1.0, 0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 2.0)),
+    NumberForm("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS,
+               fitted=False, jumps=True),
+    NumberForm("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS,
+               fitted=False, jumps=True),
+    NumberForm("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS,
+               fitted=False, jumps=True),
+)  # fmt: skip
+"""What may happen to a quantity of a step, and is no sum (gen.variants.sums)."""
 
 
 @dataclass(frozen=True)
@@ -34,42 +84,25 @@ class Family:
     name: str
     subject: str
     form: NumberForm
-    made: Callable[[Number], dict[str, Any]]
+    made: Callable[[float], dict[str, Any]]
     needs: tuple[str, ...] = ()
 
     @lru_cache(maxsize=1 << 16)  # noqa: B019 - families live as long as the program
     def member(self, number: float) -> Variant:
-        """The variant with this number."""
+        """Make the variant with this number; its name has the fewest digits that tell it from others."""
+        short = f"{number:g}"
         return Variant(
-            f"{self.name}={_shortest(number)}",
-            f"{self.subject} {told(self.form, number)}",
+            f"{self.name}={short if float(short) == number else repr(number)}",
+            f"{self.subject} {self.form.in_words(number)}",
             needs=self.needs,
             jumps=self.form.jumps,
             **self.made(number),
         )
 
-    def members(self, numbers: Sequence[float]) -> Variant:
-        """The variants with these numbers, at once: each computes a copy of the cases."""
-        made = self.made(np.array(numbers, np.float64))
-        return Variant(
-            self.name,
-            self.subject,
-            needs=self.needs,
-            jumps=self.form.jumps,
-            copies=len(numbers),
-            **made,
-        )
 
-
-def _shortest(number: float) -> str:
-    """The number with as few digits as tell it from any other."""
-    text = f"{number:g}"
-    return text if float(text) == number else repr(float(number))
-
-
-def _altered(names: tuple[str, ...], form: NumberForm, number: Number) -> dict[str, Any]:
+def _altered(names: tuple[str, ...], form: NumberForm, number: float) -> dict[str, Any]:
     def alter(name: str, value: Array) -> Array:
-        return form.of(value, along(number, value)) if name in names else value
+        return form.of(value, number) if name in names else value
 
     def bound(_: StackedSemantics) -> Alter:
         return alter
@@ -89,71 +122,52 @@ def _of_quantities() -> Iterator[Family]:
             yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
 
 
-def _function(name: str, number: Number) -> dict[str, Any]:
-    asked, _, _ = CHANGED_FUNCTIONS[name]
-    return _instead(asked, lambda one, k: one._replace(name=f"{name}={k!r}"), number)
-
-
-def _instead(
-    asked: str, other: Callable[[Activation, float], Activation], number: Number
-) -> dict[str, Any]:
-    """Another function, made of the one that is `asked` for and of the number."""
-
-    def changed(s: StackedSemantics) -> StackedSemantics:
-        numbers = np.broadcast_to(along(number, s.clip), s.clip.shape).ravel().tolist()
-
-        def each(functions: Any) -> Any:
-            return tuple(
-                tuple(
-                    other(one, k) if one.name == asked else one
-                    for one, k in zip(cases, numbers, strict=True)
-                )
-                for cases in functions
-            )
-
-        return replace(s, f=each(s.f), g=each(s.g))
-
-    return {"semantics": changed}
-
-
 NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
 """The functions that have negative results."""
 CHANGED_FUNCTIONS: dict[str, tuple[str, str, NumberForm]] = {
     f"{asked}-{where}-{form.name}": (asked, where, form)
     for asked in FUNCTIONS
     for where in ("argument", "result")
-    for form in FORMS
+    for form in (SCALED, SHIFTED, *NOT_LINEAR)
     if (where, form.name) != ("result", "leaky") or asked in NEGATIVE
 }
 """What members of families compute in place of a function, by name: which one, of what it is a form (its
 argument or its result), and the form. Behind the name stands "=" and the number."""
 
 
-def _of_functions() -> Iterator[Family]:
-    """Every form of the argument and of the result of the activation functions."""
-    for name, (asked, where, form) in CHANGED_FUNCTIONS.items():
-        subject = f"the {where} of {asked}"
-        yield Family(name, subject, form, partial(_function, name), needs=(f"f.{asked}",))
+def _function(name: str, number: float) -> dict[str, Any]:
+    asked, _, _ = CHANGED_FUNCTIONS[name]
+    return {"semantics": wherever(asked, lambda one: one._replace(name=f"{name}={number!r}"))}
 
 
-def _hard_sigmoid(slope: Number) -> dict[str, Any]:
-    return _instead("sigmoid", lambda _, k: Activation("hard-sigmoid", k, 0.5), slope)
+def _hard_sigmoid(slope: float) -> dict[str, Any]:
+    return {"semantics": wherever("sigmoid", lambda _: Activation("hard-sigmoid", slope, 0.5))}
 
 
-def _clip_scaled(number: Number) -> dict[str, Any]:
-    factor = np.maximum(np.abs(number), 1e-300)  # infinity, no clip, stays so
-    return {"semantics": lambda s: replace(s, clip=s.clip * along(factor, s.clip))}
-
+_HARD = NumberForm(
+    "hard",
+    "computed as max(0, min(1, {number} v + 1/2))",
+    lambda v, k: np.clip(k * v + 0.5, 0, 1),
+    _spread(0.05, 1.0, 9),
+)
+_WIDENED = replace(SCALED, tried=_spread(2**-4, 16.0, 13))
 
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         *_of_quantities(),
-        *_of_functions(),
-        Family(
-            "sigmoid-as-hard-sigmoid-of-slope", "sigmoid", HARD, _hard_sigmoid, needs=("f.sigmoid",)
+        *(
+            Family(name, f"the {where} of {asked}", form, partial(_function, name), (f"f.{asked}",))
+            for name, (asked, where, form) in CHANGED_FUNCTIONS.items()
         ),
-        Family("clip-scaled", "{clip}", WIDENED, _clip_scaled, needs=("clip",)),
+        Family("sigmoid-as-hard-sigmoid-of-slope", "sigmoid", _HARD, _hard_sigmoid, ("f.sigmoid",)),
+        Family(
+            "clip-scaled",
+            "{clip}",
+            _WIDENED,
+            lambda k: {"semantics": lambda s: replace(s, clip=s.clip * k)},
+            ("clip",),
+        ),
     )
 }
 """All families, by name."""

@@ -53,8 +53,7 @@ class Variant:
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of
     precision the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
-    makes a small difference of a quantity a large one at some values, as rounding to a grid does. With several
-    `copies` it is as many members of a family at once, each for a copy of the stacked cases.
+    makes a small difference of a quantity a large one at some values, as rounding to a grid does.
     """
 
     name: str
@@ -78,7 +77,6 @@ class Variant:
     error: float = 0.0
     worse_than: tuple[str, ...] = ()
     jumps: bool = False
-    copies: int = 1
 
     def about_for(self, operator: Operator) -> str:
         """`about` in the operator's own words."""
