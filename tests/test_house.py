@@ -21,7 +21,7 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 2_920,
+    "gen/variants": 2_863,
     "check": 10_970,
     "check/diagnosis": 3_555,
     "tests": 22_540,

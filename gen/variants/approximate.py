@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -10,6 +9,7 @@ from functools import cache, partial
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...cases.operators.activations import Activation
 from ..stacks import Float64
 
 _FLOAT64 = Float64()
@@ -18,6 +18,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "tanh": _FLOAT64.tanh,
 }
 _RANGE = 16.0
+_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:
@@ -65,32 +66,57 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
 """By name: the function that is approximated, its largest error, the approximation."""
 
 
+OTHER_FUNCTIONS: dict[str, Callable[[Array, float], Array]] = {
+    "tanh-as-hard-tanh": lambda v, _: np.clip(v, -1.0, 1.0),
+    "relu-as-relu6": lambda v, _: np.clip(v, 0.0, 6.0),
+    "softplus-overflows": lambda v, _: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v)),
+    "elu-without-brackets": lambda v, a: np.where(v < 0, a * np.exp(np.minimum(v, 0)) - 1, v),
+    "thresholded-relu-less-alpha": lambda v, a: np.where(v > a, v - a, 0.0),
+} | {
+    name: lambda v, _, function=function: function(v)
+    for name, (_, _, function) in APPROXIMATIONS.items()
+}
+"""What variants compute that is no activation function of any specification, by name, of v and alpha."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """Another function that is computed in place of the one asked for.
 
-    `instead` is the name of a function with its parameters (NaN: the one that was given), or a
-    function of v in numpy. `about` says in words what it is, `needs` what an operator must have
-    (see gen.variants.variant) besides the function that is asked for.
+    `about` says in words what it is, `needs` what an operator must have (see gen.variants.variant) besides the
+    function that is asked for.
     """
 
     name: str
     about: str
-    instead: tuple[str, float, float] | Callable[[Array], Array]
+    instead: Callable[[Activation], Activation]
     needs: tuple[str, ...] = ()
 
 
-_IDENTITY = ("affine", 1.0, 0.0)
-_RELU, _TANH, _SIGMOID = ("relu", 0.0, 0.0), ("tanh", 0.0, 0.0), ("sigmoid", 0.0, 0.0)
-_GIVEN = math.nan
-_LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
+def called(name: str) -> Callable[[Activation], Activation]:
+    """Make the function of this name, with the parameters that are given."""
+    return lambda given: given._replace(name=name)
+
+
+def _always(name: str, alpha: float = 0.0, beta: float = 0.0) -> Callable[[Activation], Activation]:
+    other = Activation(name, alpha, beta)
+    return lambda _: other
+
+
+def _own(name: str, about: str) -> Mistake:
+    """Make a mistake that is one of OTHER_FUNCTIONS."""
+    return Mistake(name, about, called(name))
+
+
+_IDENTITY, _RELU = _always("affine", 1.0), _always("relu")
+_TANH, _SIGMOID = _always("tanh"), _always("sigmoid")
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "sigmoid": (
         Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
-                ("hard-sigmoid", 0.2, 0.5)),
+                _always("hard-sigmoid", 0.2, 0.5)),
         Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
-                ("hard-sigmoid", 1.0 / 6.0, 0.5)),
+                _always("hard-sigmoid", 1.0 / 6.0, 0.5)),
         Mistake("sigmoid-as-tanh", "tanh", _TANH),
         Mistake("sigmoid-as-relu", "relu", _RELU),
         Mistake("sigmoid-as-linear", "the identity", _IDENTITY),
@@ -99,18 +125,17 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
         Mistake("tanh-as-relu", "relu", _RELU),
         Mistake("tanh-as-linear", "the identity", _IDENTITY),
-        Mistake("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))",
-                lambda v: np.clip(v, -1.0, 1.0)),
-        Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", ("scaled-tanh", 1.7159, 2.0 / 3.0)),
-        Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", ("softsign", 0.0, 0.0)),
+        _own("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))"),
+        Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", _always("scaled-tanh", 1.7159, 2.0 / 3.0)),
+        Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", _always("softsign")),
     ),
     "relu": (
         Mistake("relu-as-sigmoid", "sigmoid", _SIGMOID),
         Mistake("relu-as-tanh", "tanh", _TANH),
         Mistake("relu-as-linear", "the identity", _IDENTITY),
-        Mistake("relu-as-relu6", "relu6 min(6, max(0, v))", lambda v: np.clip(v, 0.0, 6.0)),
-        Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", ("leaky-relu", 0.01, 0.0)),
-        Mistake("relu-as-softplus", "softplus log(1 + e^v)", ("softplus", 0.0, 0.0)),
+        _own("relu-as-relu6", "relu6 min(6, max(0, v))"),
+        Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", _always("leaky-relu", 0.01)),
+        Mistake("relu-as-softplus", "softplus log(1 + e^v)", _always("softplus")),
     ),
     "affine": (
         Mistake("affine-as-relu", "relu", _RELU),
@@ -127,30 +152,24 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
         Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
         Mistake("hard-sigmoid-as-relu", "relu", _RELU),
         Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]",
-                ("affine", _GIVEN, _GIVEN)),
+                called("affine")),
     ),
     "elu": (
         Mistake("elu-as-relu", "relu", _RELU),
-        Mistake("elu-as-leaky-relu", "leaky relu", ("leaky-relu", _GIVEN, 0.0)),
+        Mistake("elu-as-leaky-relu", "leaky relu", called("leaky-relu")),
     ),
     "softsign": (
         Mistake("softsign-as-tanh", "tanh", _TANH),
         Mistake("softsign-as-relu", "relu", _RELU),
     ),
     "softplus": (
-        Mistake("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows",
-                lambda v: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v))),
+        _own("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows"),
         Mistake("softplus-as-relu", "relu", _RELU),
     ),
 }  # fmt: skip
 """What each function is confused with."""
-
-OTHER_FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    name: function for name, (_, _, function) in APPROXIMATIONS.items()
-} | {
-    mistake.name: mistake.instead
-    for mistakes in MISTAKES.values()
-    for mistake in mistakes
-    if callable(mistake.instead)
+UNLISTED_MISTAKES: dict[str, Mistake] = {
+    "elu": _own("elu-without-brackets", "alpha e^v - 1 where v is negative"),
+    "thresholded-relu": _own("thresholded-relu-less-alpha", "v - alpha above alpha"),
 }
-"""What variants compute that is no activation function of any specification, by name."""
+"""The same, in no catalogue."""

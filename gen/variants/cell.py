@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Parameter
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
-from .approximate import APPROXIMATIONS, MISTAKES, Mistake
+from .approximate import APPROXIMATIONS, MISTAKES, Mistake, called
 from .variant import Variant
 from .weights import LINEAR_BEFORE_RESET
 
@@ -44,10 +43,6 @@ def wherever(asked: str, other: Rename) -> Callable[[StackedSemantics], StackedS
 def _each(rename: Rename, functions: Any) -> Any:
     """Other functions of each direction and case."""
     return tuple(tuple(map(rename, cases)) for cases in functions)
-
-
-def _instead(name: str, other: str) -> Callable[[StackedSemantics], StackedSemantics]:
-    return wherever(name, lambda _: Activation(other))
 
 
 def unclipped(s: StackedSemantics) -> StackedSemantics:
@@ -127,30 +122,13 @@ def _parameters(
     return replace(s, f=tuple(found[0::2]), g=tuple(found[1::2]))
 
 
-def _replaced(name: str, other: Activation) -> Callable[[StackedSemantics], StackedSemantics]:
-    """`other` for the function `name`, with the parameters that were given where it says NaN."""
-
-    def named(given: Activation) -> Activation:
-        alpha, beta = (
-            asked if math.isnan(put) else put
-            for asked, put in ((given.alpha, other.alpha), (given.beta, other.beta))
-        )
-        return Activation(other.name, alpha, beta)
-
-    return wherever(name, named)
-
-
-def _mistaken(asked: str, mistake: Mistake) -> Variant:
-    """The function of a mistake in place of the one asked for."""
-    other = mistake.instead
-    instead = (
-        _instead(asked, mistake.name) if callable(other) else _replaced(asked, Activation(*other))
-    )
+def mistaken(asked: str, mistake: Mistake) -> Variant:
+    """Make the variant that computes the function of a mistake in place of the one asked for."""
     return Variant(
         mistake.name,
         f"{asked} computed as {mistake.about}",
         needs=(f"f.{asked}", *mistake.needs),
-        semantics=instead,
+        semantics=wherever(asked, mistake.instead),
     )
 
 
@@ -214,10 +192,10 @@ CELL_VARIANTS = (
             semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
     Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),
             semantics=_named(*[_exchanged] * 2)),
-    *(_mistaken(name, mistake) for name, mistakes in MISTAKES.items() for mistake in mistakes),
+    *(mistaken(name, mistake) for name, mistakes in MISTAKES.items() for mistake in mistakes),
     *(
         Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
-                function=asked, error=error, needs=(f"f.{asked}",), semantics=_instead(asked, name))
+                function=asked, error=error, needs=(f"f.{asked}",), semantics=wherever(asked, called(name)))
         for name, (asked, error, _) in APPROXIMATIONS.items()
     ),
 )  # fmt: skip

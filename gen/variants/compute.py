@@ -24,7 +24,6 @@ from ..gru import Alter, gru
 from ..stacks import Float64
 from .approximate import OTHER_FUNCTIONS
 from .curves import curve, is_curved
-from .expressions import WITH_PARAMETERS
 from .families import CHANGED_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
@@ -55,9 +54,7 @@ def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
     Raises KeyError for a name that says none.
     """
     if one.name in OTHER_FUNCTIONS:
-        return lambda _, a: OTHER_FUNCTIONS[one.name](a)
-    if one.name in WITH_PARAMETERS:
-        return lambda _, a: WITH_PARAMETERS[one.name][2](a, one.alpha)
+        return lambda _, a: OTHER_FUNCTIONS[one.name](a, one.alpha)
     if is_curved(one.name):
         asked, added = curve(one.name)
         return lambda right, a: right(one._replace(name=asked), a) + added(a)

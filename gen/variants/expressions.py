@@ -16,7 +16,8 @@ from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, step
 from ..stacks import Float64
-from .cell import PRE_ACTIVATIONS, clipped, unclipped, wherever
+from .approximate import UNLISTED_MISTAKES
+from .cell import PRE_ACTIVATIONS, clipped, mistaken, unclipped
 from .variant import Variant
 
 Quantities = Mapping[str, Array]
@@ -89,28 +90,17 @@ def _not_activated(of: str, s: StackedSemantics) -> Alter:
     return alter
 
 
-def _in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
-    """Unit after unit is computed and written into the state that the next unit reads."""
+def _in_place(
+    first: tuple[str, ...], arithmetic: Any, semantics: StackedSemantics, alter: Alter
+) -> Advance:
+    """Write unit after unit into the state that later units read, with gates that are computed `first`."""
 
     def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
-        new = old.copy()
-        for unit in range(new.shape[-1]):
-            new[..., unit] = step(arithmetic, semantics, d, wx, new, alter).state[..., unit]
-        return new
-
-    return advance
-
-
-def _candidate_in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
-    """The candidate of unit after unit reads the new state of the units before; the gates are computed
-    before any of that."""
-
-    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
-        gates = step(arithmetic, semantics, d, wx, old, alter)
-        new = old.copy()
+        before = step(arithmetic, semantics, d, wx, old, alter)
+        gates, new = {name: getattr(before, name) for name in first}, old.copy()
 
         def kept(name: str, value: Array) -> Array:
-            return alter(name, {"z": gates.z, "r": gates.r}.get(name, value))
+            return alter(name, gates.get(name, value))
 
         for unit in range(new.shape[-1]):
             new[..., unit] = step(arithmetic, semantics, d, wx, new, kept).state[..., unit]
@@ -122,11 +112,6 @@ def _candidate_in_place(arithmetic: Any, semantics: StackedSemantics, alter: Alt
 def _clipped_sums(s: StackedSemantics) -> Alter:
     """The sums of products clipped, to which biases are added."""
     return lambda name, value: np.clip(value, -s.clip, s.clip) if name[:2] == "s_" else value
-
-
-def _through(of: str, function: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
-    """A quantity taken through a function more."""
-    return _expressed(**{of: lambda q: function(q[of])})
 
 
 def _rows(of: str, taken: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
@@ -144,10 +129,6 @@ def _of_row_before(values: Array) -> Array:
 
 def _of_first_row(values: Array) -> Array:
     return values[..., :1, :]
-
-
-def _sigmoid(v: Array) -> Array:
-    return Float64().sigmoid(v)
 
 
 def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
@@ -169,33 +150,11 @@ def _inputs_scaled_by_reset(q: Quantities) -> Array:
     return np.asarray(q["r"] * (q["a_h"] - q["p_h"]) + q["p_h"])
 
 
-WITH_PARAMETERS: dict[str, tuple[str, str, Callable[[Array, float], Array]]] = {
-    "elu-without-brackets": (
-        "elu",
-        "elu computed as alpha e^v - 1 where v is negative",
-        lambda v, a: np.where(v < 0, a * np.exp(np.minimum(v, 0)) - 1, v),
-    ),
-    "thresholded-relu-less-alpha": (
-        "thresholded-relu",
-        "thresholded relu computed as v - alpha above alpha",
-        lambda v, a: np.where(v > a, v - a, 0.0),
-    ),
-}
-"""By name: a function, what is computed in its place, of v and alpha, in words and as such."""
-
-
-def _miswritten(name: str) -> Variant:
-    asked, about, _ = WITH_PARAMETERS[name]
-    instead = wherever(asked, lambda given: given._replace(name=name))
-    return Variant(name, about, needs=(f"f.{asked}",), semantics=instead)
-
-
 _GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
 
 EXPRESSIONS = (
     _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
              lambda q: (1 - q["r"]) * q["t"] + q["r"] * q["h"]),
-    _blended("(1-z)h+h", "(1 - zt) (.) Ht-1, without ht", lambda q: (1 - q["z"]) * q["h"]),
     _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
              lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
     Variant("state-kept-as-it-was", "the state left as it was before the step",
@@ -224,8 +183,6 @@ EXPRESSIONS = (
             alter=_expressed(x_h=lambda q: q["r"] * q["x_h"])),
     Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
             alter=_expressed(p_h=lambda q: q["r"] * q["p_h"])),
-    Variant("u-over-root", "what the reset gate multiplies divided by the square root of the hidden size",
-            alter=_expressed(u=lambda q: q["u"] / np.sqrt(q["u"].shape[-1]))),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
             semantics=unclipped, alter=_clipped_sums),
     *(
@@ -234,25 +191,20 @@ EXPRESSIONS = (
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=_expressed(t=lambda q: q["r"] * q["t"])),
-    Variant("absolute-state", "the absolute value of the new state taken", alter=_expressed(state=lambda q: np.abs(q["state"]))),
-    *(
-        Variant(f"{name}-through-{function.__name__.strip('_')}", f"{words} taken through {function.__name__.strip('_')} once more",
-                alter=_through(name, function))
-        for name, words in (("t", QUANTITIES["t"]), ("state", QUANTITIES["state"]), ("z", QUANTITIES["z"]), ("r", QUANTITIES["r"]))
-        for function in (np.tanh, _sigmoid)
-    ),
+    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_expressed(t=lambda q: np.tanh(q["t"]))),
     *(
         Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", mixes_rows=True,
                 alter=_rows(name, taken))
         for name, words in QUANTITIES.items()
+        if name not in ("z", "r", "t")  # as those of their pre-activations
         for taken, told in ((_of_first_row, "the first row of the batch, for all rows,"), (_of_next_row, "the next row of the batch"), (_of_row_before, "the row of the batch before"))
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
             advance=_state_overwritten),
-    *map(_miswritten, WITH_PARAMETERS),
+    *(mistaken(asked, mistake) for asked, mistake in UNLISTED_MISTAKES.items()),
     Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
-            advance=_in_place),
+            advance=partial(_in_place, ())),
     Variant("candidate-in-place", "the state updated in place, unit after unit: the candidate of later units reads "
-            "the new state of earlier ones", advance=_candidate_in_place),
+            "the new state of earlier ones", advance=partial(_in_place, ("z", "r"))),
 )  # fmt: skip
 """Other blends, gates that are confused, activations left out or applied twice, updates in place."""
