@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,11 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
+from .fields import Change
 from .variant import Variant
+
+Which = Callable[[int], Array]
+"""Which of some number of hidden units, as a mask."""
 
 
 def _tail(size: int, hidden: int) -> Array:
@@ -28,22 +31,22 @@ def _whole(size: int, hidden: int) -> Array:
     return ~_tail(size, hidden)
 
 
-UNITS: dict[str, tuple[str, Callable[[int], Array]]] = {
+UNITS: dict[str, tuple[str, Which]] = {
     **{
-        f"tail-of-{size}": (
-            f"in the hidden units past the last whole group of {size}",
-            partial(_tail, size),
-        )
-        for size in (4, 8, 16)
+        f"tail-of-{n}": (f"in the hidden units past the last whole group of {n}", partial(_tail, n))
+        for n in (4, 8, 16)
     },
     **{
-        f"whole-{size}": (f"in whole groups of {size} hidden units", partial(_whole, size))
-        for size in (4, 8)
+        f"whole-{n}": (
+            f"in whole groups of {n} hidden units",
+            partial(_whole, n),
+        )
+        for n in (4, 8)
     },
     "last-unit": ("in the last hidden unit", lambda hidden: np.arange(hidden) == hidden - 1),
     "first-unit": ("in the first hidden unit", lambda hidden: np.arange(hidden) == 0),
 }
-"""By name, the words, and which of so many hidden units."""
+"""Some hidden units, by name: in words, and which."""
 
 
 def can_be_restricted(variant: Variant) -> bool:
@@ -54,40 +57,29 @@ def can_be_restricted(variant: Variant) -> bool:
 
 
 def restricted(variant: Variant, units: str) -> Variant:
-    """The variant in some units alone; named `variant@units`."""
+    """Make the variant of some units alone; it is named `variant@units`."""
     words, which = UNITS[units]
-    inputs, alter = variant.inputs, variant.alter
-
-    def read(given: GruInputs, semantics: StackedSemantics) -> GruInputs:
-        assert inputs is not None
-        found, mask = inputs(given, semantics), which(given.h0.shape[-1])
-
-        def some(field: str) -> Arrays:
-            before: Arrays = getattr(given, field)
-            here = mask if field == "b" else mask[:, None]
-            return {
-                part: array
-                if array is before.get(part, array)
-                else np.where(here, array, before[part])
-                for part, array in getattr(found, field).items()
-            }
-
-        changed: dict[str, Any] = {field: some(field) for field in ("w", "r", "b")}
-        return replace(found, x=given.x, **changed)
-
-    def altered(semantics: StackedSemantics) -> Alter:
-        assert alter is not None
-        change = alter(semantics)
-
-        def of(name: str, value: Array) -> Array:
-            return np.where(which(value.shape[-1]), change(name, value), value)
-
-        return of
-
     return replace(
         variant,
         name=f"{variant.name}@{units}",
         about=f"{variant.about}, {words}",
-        inputs=read if inputs else None,
-        alter=altered if alter else None,
+        inputs=partial(_read, variant.inputs, which) if variant.inputs else None,
+        alter=partial(_altered, variant.alter, which) if variant.alter else None,
     )
+
+
+def _read(change: Change, which: Which, given: GruInputs, s: StackedSemantics) -> GruInputs:
+    found, mask = change(given, s), which(given.h0.shape[-1])
+
+    def some(before: Arrays, after: Arrays, here: Array) -> Arrays:
+        return {part: np.where(here, a, before.get(part, a)) for part, a in after.items()}
+
+    w, r = (some(*each, mask[:, None]) for each in ((given.w, found.w), (given.r, found.r)))
+    return replace(found, x=given.x, w=w, r=r, b=some(given.b, found.b, mask))
+
+
+def _altered(
+    alter: Callable[[StackedSemantics], Alter], which: Which, s: StackedSemantics
+) -> Alter:
+    change = alter(s)
+    return lambda name, value: np.where(which(value.shape[-1]), change(name, value), value)
