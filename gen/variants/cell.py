@@ -22,8 +22,10 @@ SIGMOID, TANH, RELU = Activation("sigmoid"), Activation("tanh"), Activation("rel
 PRE_ACTIVATIONS = ("a_z", "a_r", "a_h")
 
 Rename = Callable[[Activation], Activation]
-Changed = Callable[[Array, Array], Array]
-"""A quantity of a step as a function of itself and of the clip (infinite where there is none)."""
+Quantities = Mapping[str, Any]
+"""What is known of a step so far, by name (gen.gru.Step). Also `h`, the state before it, `clip` (infinite where
+there is none), and `f` and `g`, the functions of the gates and of the candidate, by case."""
+Expression = Callable[[Quantities], Array]
 
 
 def _named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
@@ -50,9 +52,19 @@ def unclipped(s: StackedSemantics) -> StackedSemantics:
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
-def _altered(changes: Mapping[str, Changed]) -> Callable[[StackedSemantics], Alter]:
+def expressed(**changes: Expression) -> Callable[[StackedSemantics], Alter]:
+    """Give quantities by other expressions of what is known of the step by then."""
+
     def bound(s: StackedSemantics) -> Alter:
-        return lambda name, value: changes[name](value, s.clip) if name in changes else value
+        known: dict[str, Any] = {"clip": s.clip, "f": s.f[0], "g": s.g[0]}
+
+        def alter(name: str, value: Array) -> Array:
+            known[name] = value
+            if name in changes:
+                known[name] = changes[name](known)
+            return np.asarray(known[name])
+
+        return alter
 
     return bound
 
@@ -61,21 +73,16 @@ def _both_sides(value: Array, clip: Array) -> Array:
     return np.asarray(np.clip(value, -clip, clip))
 
 
-def clipped(name: str, about: str, at: tuple[str, ...], how: Changed = _both_sides) -> Variant:
-    """Clipped at the quantities `at`, and nowhere else."""
-    return Variant(
-        name,
-        about,
-        needs=("clip",),
-        links=IGNORED,
-        semantics=unclipped,
-        alter=_altered(dict.fromkeys(at, how)),
-    )
+def clipping(
+    *names: str, how: Callable[[Array, Array], Array] = _both_sides
+) -> Callable[[StackedSemantics], Alter]:
+    """Clip quantities."""
+    return expressed(**{name: lambda q, name=name: how(q[name], q["clip"]) for name in names})
 
 
-def _clipped_inner(s: StackedSemantics) -> Alter:
-    """Ht-1*(Rh^T) + Rbh clipped too; where the reset gate is applied before, there is no such term."""
-    return lambda name, u: _both_sides(u, s.clip) if name == "u" and s.reset_after else u
+def clipped(name: str, about: str, alter: Callable[[StackedSemantics], Alter]) -> Variant:
+    """Make the variant that clips in another way, and nowhere else."""
+    return Variant(name, about, needs=("clip",), links=IGNORED, semantics=unclipped, alter=alter)
 
 
 DEFAULTS = {
@@ -140,24 +147,25 @@ CELL_VARIANTS = (
     Variant("lbr-inverted", "{reset_after} taken the other way round",
             needs=("reset_after",), links=LINEAR_BEFORE_RESET,
             semantics=lambda s: replace(s, reset_after=not s.reset_after)),
-    Variant("reset-gate-ignored", "the reset gate ignored", alter=_altered({"r": lambda r, _: np.ones_like(r)})),
-    Variant("reset-gate-flipped", "1 - rt used for rt", alter=_altered({"r": lambda r, _: 1.0 - r})),
+    Variant("reset-gate-ignored", "the reset gate ignored", alter=expressed(r=lambda q: np.ones_like(q["r"]))),
+    Variant("reset-gate-flipped", "1 - rt used for rt", alter=expressed(r=lambda q: 1.0 - q["r"])),
     Variant("update-gate-flipped", "zt and 1 - zt exchanged, Ht = zt (.) ht + (1 - zt) (.) Ht-1",
-            alter=_altered({"z": lambda z, _: 1.0 - z})),
+            alter=expressed(z=lambda q: 1.0 - q["z"])),
     Variant("update-gate-ignored", "the update gate ignored, Ht = ht",
-            alter=_altered({"z": lambda z, _: np.zeros_like(z)})),
+            alter=expressed(z=lambda q: np.zeros_like(q["z"]))),
     Variant("clip-ignored", "clip ignored", needs=("clip",), links=IGNORED, semantics=unclipped),
-    clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", ("a_z", "a_r")),
-    clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", ("a_h",)),
-    clipped("clip-upper-only", "clipped from above only", PRE_ACTIVATIONS, np.minimum),
-    clipped("clip-lower-only", "clipped from below only", PRE_ACTIVATIONS, lambda a, c: np.maximum(a, -c)),
-    clipped("clip-from-zero", "clipped to [0, clip] instead of [-clip, clip]", PRE_ACTIVATIONS,
-             lambda a, c: np.clip(a, 0.0, c)),
-    clipped("clip-after-activation", "clipped after the activations instead of before", ("z", "r", "t")),
-    clipped("clip-state-instead", "the state clipped instead of the pre-activations", ("state",)),
-    Variant("clip-state-too", "the state clipped too", needs=("clip",), alter=_altered({"state": _both_sides})),
+    clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", clipping("a_z", "a_r")),
+    clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", clipping("a_h")),
+    clipped("clip-upper-only", "clipped from above only", clipping(*PRE_ACTIVATIONS, how=np.minimum)),
+    clipped("clip-lower-only", "clipped from below only",
+            clipping(*PRE_ACTIVATIONS, how=lambda a, c: np.maximum(a, -c))),
+    clipped("clip-from-zero", "clipped to [0, clip] instead of [-clip, clip]",
+            clipping(*PRE_ACTIVATIONS, how=lambda a, c: np.clip(a, 0.0, c))),
+    clipped("clip-after-activation", "clipped after the activations instead of before", clipping("z", "r", "t")),
+    clipped("clip-state-instead", "the state clipped instead of the pre-activations", clipping("state")),
+    Variant("clip-state-too", "the state clipped too", needs=("clip",), alter=clipping("state")),
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
-            needs=("clip", "reset_after"), alter=_clipped_inner),
+            needs=("clip", "reset_after"), alter=expressed(u=lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"])),
     Variant("activations-ignored", "activations ignored, sigmoid and tanh used", links=IGNORED,
             semantics=_named(lambda _: SIGMOID, lambda _: TANH)),
     Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", links=IGNORED,

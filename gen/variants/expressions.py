@@ -17,12 +17,17 @@ from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, step
 from ..stacks import Float64
 from .approximate import UNLISTED_MISTAKES
-from .cell import PRE_ACTIVATIONS, clipped, mistaken, unclipped
+from .cell import (
+    PRE_ACTIVATIONS,
+    Expression,
+    Quantities,
+    clipped,
+    clipping,
+    expressed,
+    mistaken,
+    unclipped,
+)
 from .variant import Variant
-
-Quantities = Mapping[str, Array]
-"""What is known of a step so far, by name (gen.gru.Step), and `h`, the state before it."""
-Expression = Callable[[Quantities], Array]
 
 QUANTITIES = {
     "a_z": "the update gate's pre-activation",
@@ -40,54 +45,15 @@ QUANTITIES = {
 """The quantities of a step, in words."""
 
 
-def _expressed(**changes: Expression) -> Callable[[StackedSemantics], Alter]:
-    """Quantities by other expressions of what is known of the step by then."""
-
-    def bound(_: StackedSemantics) -> Alter:
-        known: dict[str, Array] = {}
-
-        def alter(name: str, value: Array) -> Array:
-            known[name] = value
-            if name in changes:
-                known[name] = changes[name](known)
-            return known[name]
-
-        return alter
-
-    return bound
-
-
 def _blended(name: str, formula: str, blend: Expression) -> Variant:
     return Variant(
-        f"blend-{name}", f"the new state computed as Ht = {formula}", alter=_expressed(state=blend)
+        f"blend-{name}", f"the new state computed as Ht = {formula}", alter=expressed(state=blend)
     )
 
 
-def _functions(of: str, s: StackedSemantics) -> Any:
-    """The activations of the first direction, by case: of the candidate, or of the gates."""
-    return (s.g if of == "t" else s.f)[0]
-
-
-def _activated_twice(of: str, s: StackedSemantics) -> Alter:
-    functions = _functions(of, s)
-
-    def alter(name: str, value: Array) -> Array:
-        if name != of:
-            return value
-        return np.asarray(Float64().activation(functions, value, s.clip))
-
-    return alter
-
-
-def _not_activated(of: str, s: StackedSemantics) -> Alter:
-    before = {"z": "a_z", "r": "a_r", "t": "a_h"}[of]
-    known: dict[str, Array] = {}
-
-    def alter(name: str, value: Array) -> Array:
-        known[name] = value
-        return np.asarray(np.clip(known[before], -s.clip, s.clip)) if name == of else value
-
-    return alter
+def _activated_twice(of: str, function: str) -> Callable[[StackedSemantics], Alter]:
+    """Apply a function, `f` or `g`, to what is a quantity without that."""
+    return expressed(**{of: lambda q: Float64().activation(q[function], q[of], q["clip"])})
 
 
 def _in_place(
@@ -109,14 +75,9 @@ def _in_place(
     return advance
 
 
-def _clipped_sums(s: StackedSemantics) -> Alter:
-    """The sums of products clipped, to which biases are added."""
-    return lambda name, value: np.clip(value, -s.clip, s.clip) if name[:2] == "s_" else value
-
-
 def _rows(of: str, taken: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
     """A quantity of other rows of the batch."""
-    return _expressed(**{of: lambda q: np.broadcast_to(taken(q[of]), q[of].shape)})
+    return expressed(**{of: lambda q: np.broadcast_to(taken(q[of]), q[of].shape)})
 
 
 def _of_next_row(values: Array) -> Array:
@@ -150,7 +111,12 @@ def _inputs_scaled_by_reset(q: Quantities) -> Array:
     return np.asarray(q["r"] * (q["a_h"] - q["p_h"]) + q["p_h"])
 
 
-_GATES = {"z": "the update gate", "r": "the reset gate", "t": "the candidate"}
+_GATES = {
+    "z": ("a_z", "f", "the update gate"),
+    "r": ("a_r", "f", "the reset gate"),
+    "t": ("a_h", "g", "the candidate"),
+}
+"""Gates and candidate: of which pre-activation, and with which function; and in words."""
 
 EXPRESSIONS = (
     _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
@@ -158,40 +124,40 @@ EXPRESSIONS = (
     _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
              lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
     Variant("state-kept-as-it-was", "the state left as it was before the step",
-            alter=_expressed(state=lambda q: q["h"])),
-    Variant("state-zero", "the state left zero", alter=_expressed(state=lambda q: 0 * q["h"])),
+            alter=expressed(state=lambda q: q["h"])),
+    Variant("state-zero", "the state left zero", alter=expressed(state=lambda q: 0 * q["h"])),
     Variant("state-g", "the activation of the candidate applied to the new state too",
-            alter=partial(_activated_twice, "state")),
-    Variant("z-for-r", "the update gate used where the reset gate belongs", alter=_expressed(r=lambda q: q["z"])),
+            alter=_activated_twice("state", "g")),
+    Variant("z-for-r", "the update gate used where the reset gate belongs", alter=expressed(r=lambda q: q["z"])),
     *(
-        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", alter=_expressed(**{gate: lambda q, g=gate: q[g] ** 2}))
+        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", alter=expressed(**{gate: lambda q, g=gate: q[g] ** 2}))
         for gate in ("z", "r")
     ),
     *(
         Variant(f"{gate}-activated-twice", f"the activation of {words} applied twice",
-                alter=partial(_activated_twice, gate))
-        for gate, words in _GATES.items()
+                alter=_activated_twice(gate, function))
+        for gate, (_, function, words) in _GATES.items()
     ),
     *(
         Variant(f"{gate}-not-activated", f"the activation of {words} left out",
-                alter=partial(_not_activated, gate))
-        for gate, words in _GATES.items()
+                alter=expressed(**{gate: lambda q, a=a: np.clip(q[a], -q["clip"], q["clip"])}))
+        for gate, (a, _, words) in _GATES.items()
     ),
     Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
-            alter=_expressed(a_h=_inputs_scaled_by_reset)),
+            alter=expressed(a_h=_inputs_scaled_by_reset)),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
-            alter=_expressed(x_h=lambda q: q["r"] * q["x_h"])),
+            alter=expressed(x_h=lambda q: q["r"] * q["x_h"])),
     Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
-            alter=_expressed(p_h=lambda q: q["r"] * q["p_h"])),
+            alter=expressed(p_h=lambda q: q["r"] * q["p_h"])),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
-            semantics=unclipped, alter=_clipped_sums),
+            semantics=unclipped, alter=clipping("s_z", "s_r", "s_h")),
     *(
-        clipped(f"clip-not-{one}", f"{QUANTITIES[one]} not clipped", tuple(a for a in PRE_ACTIVATIONS if a != one))
+        clipped(f"clip-not-{one}", f"{QUANTITIES[one]} not clipped", clipping(*(a for a in PRE_ACTIVATIONS if a != one)))
         for one in ("a_z", "a_r")
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
-            alter=_expressed(t=lambda q: q["r"] * q["t"])),
-    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_expressed(t=lambda q: np.tanh(q["t"]))),
+            alter=expressed(t=lambda q: q["r"] * q["t"])),
+    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=expressed(t=lambda q: np.tanh(q["t"]))),
     *(
         Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", mixes_rows=True,
                 alter=_rows(name, taken))
