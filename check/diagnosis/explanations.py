@@ -9,10 +9,10 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_number
+from ...gen.variants.known import has_number, variant_called
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, any_of, by_part
+from .failing import any_of, by_part
 from .finding import PARTLY, Names
 from .local import Explained
 from .search import Search
@@ -71,19 +71,19 @@ def explanations(
     """
     masks = {names: (far <= 1.0) & which for names, far in search.distances.items()}
     masks = {names: mask for names, mask in masks.items() if mask.any()}
-    against = passing.contradicting({name for names in masks for name in names})
+    against = passing.contradicting([tuple(map(variant_called, names)) for names in masks])
     found = []
-    for names, mask in masks.items():
+    for (names, mask), others in zip(masks.items(), against, strict=True):
+        count = round(passing.every * sum(int(mask.sum()) for _, mask in others))
         near = float(np.median(search.distances[names][mask]))
-        worst = max(names, key=lambda name: against[name])
-        count, explained = against[worst], int(mask.sum())
         one = Explanation(names, mask, near, count)
-        if count <= PARTLY * explained:
-            found.append(one)
-            continue
-        where = _where(search.parts, mask, passing, worst)
-        if where or explained > min(count, which.sum() / 2):
-            found.append(replace(one, where=where, certain=bool(where)))
+        if count > PARTLY * one.explains:
+            explained = [(part.block, rows) for part, rows in by_part(search.parts, mask)]
+            where = next(iter(what_tells_apart(explained, others)), "")
+            if not where and one.explains <= min(count, which.sum() / 2):
+                continue
+            one = replace(one, where=where, certain=bool(where))
+        found.append(one)
     for placed_one in placed:
         _add(found, placed_one, which)
     return sorted(found, key=lambda one: one.rank)
@@ -103,13 +103,6 @@ def _add(found: list[Explanation], placed: Explained, which: Array) -> None:
         found.append(
             Explanation(placed.names, mask, 0.5, 0, placed.where, placed.certain, stepwise=True)
         )
-
-
-def _where(parts: Sequence[FailingBlock], mask: Array, passing: Passing, name: str) -> str:
-    """Say what sets the explained cases apart from those that passed and would have shown it."""
-    explained = [(part.block, rows) for part, rows in by_part(parts, mask)]
-    others = list(zip(passing.blocks, passing.caught([name])[name], strict=True))
-    return next(iter(what_tells_apart(explained, others)), "")
 
 
 def fewest(found: Sequence[Explanation]) -> list[Explanation]:

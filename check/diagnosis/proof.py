@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.evaluate import catches
 from ...gen.variants.known import has_fitted_number, variant_called
 from ...gen.variants.variant import Variant
-from ...vectors.block import Block
 from .asked import what_tells_apart
-from .contradictions import Passing, twice
+from .contradictions import Blocks, Passing, excluded
 from .explanations import Explanation, fewest
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
@@ -40,7 +38,7 @@ class Proof:
         self._found: Sequence[Explanation] = ()
         self._proven: dict[int, Explanation] = {}
         """What has been held against all that passed, by identity."""
-        self._excluded: dict[Names, list[tuple[Block, Array]]] = {}
+        self._excluded: dict[Names, Blocks] = {}
 
     def chosen(self, found: Sequence[Explanation]) -> list[Explanation]:
         """The fewest that explain what any does. No case contradicts one that is certain: what those that
@@ -64,7 +62,7 @@ class Proof:
                 return believed
             chosen = believed
 
-    def _passed(self, names: Names) -> list[tuple[Block, Array]]:
+    def _passed(self, names: Names) -> Blocks:
         """The cases that passed and that variants exclude, by blocks: looked for once."""
         if names not in self._excluded:
             self._excluded[names] = self._passing.excluding(_variants(names))
@@ -162,12 +160,13 @@ class Proof:
         """(n,) the failing cases of `which` that would show each of some variants."""
         found = []
         for part, rows in by_part(self._parts, which):
-            mine = rows.copy()
-            if rows.any():
-                caught = dict.fromkeys(names, np.zeros(len(part), bool))
-                limits = partial(twice, part.criterion)
-                caught |= {v.name: mask for v, mask in catches(part.block, set(names), limits)}
-                mine &= np.all(list(caught.values()), axis=0)
+            mine, operator = rows.copy(), OPERATORS[part.block.operator]
+            variants = _variants(names)
+            if not all(variant.means_something_for(operator) for variant in variants):
+                mine[:] = False
+            if mine.any():
+                each = [(variant,) for variant in variants]
+                mine &= excluded(part.block, each, part.criterion).all(axis=0)
             found.append(mine)
         return _whole(found, len(which))
 
@@ -177,9 +176,7 @@ class Proof:
         needing = one.mask & ~any_of(fewer, len(one.mask))
         return needing if needing.any() else one.mask
 
-    def _placed(
-        self, one: Explanation, passed: Sequence[tuple[Block, Array]], otherwise: Array
-    ) -> Explanation:
+    def _placed(self, one: Explanation, passed: Blocks, otherwise: Array) -> Explanation:
         """The explanation with where it is so, and not in cases that `passed` nor in failing ones that are
         `otherwise` (n,); uncertain, if nothing tells where."""
         if not one.stepwise:
