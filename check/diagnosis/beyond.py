@@ -2,15 +2,14 @@
 
 Each variant without a number that a step shows is compared with the states that are wrong by themselves.
 Where none gives all of them, terms of the step are solved for, and numbers of families fitted; then variants
-of some hidden units are tried. What gives all wrong states of a case is a candidate. Where it would spoil
-states that are right, a place is looked for that sets the two apart. What gives many wrong states may be one
-of two mistakes: the same is done once more on top of it.
+of some hidden units are tried. What gives all wrong states of a case is a candidate. What gives many may be
+one of two mistakes: the same is done once more on top of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
@@ -19,7 +18,6 @@ from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .finding import Names, names_of
 from .fitting import fitted
-from .places import where
 from .solving import solved
 from .steps import Steps, steps_of
 from .trying import Shares, Variants, explains, listed
@@ -36,21 +34,13 @@ MANY, BASES = 0.3, 4
 two; so many such are gone on with."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """Variants that together give every wrong state of so many sampled `cases`; `place` is where, and nowhere
-    else, they give what was observed, "" for everywhere."""
+def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> list[Variants]:
+    """Find what gives every wrong state of some failing case of `parts`, the best first.
 
-    variants: Variants
-    place: str
-    cases: int
-
-
-def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> list[Candidate]:
-    """What explains the steps of the failing cases of `parts`, a few of each of a few blocks; alone, or,
-    where nothing does, together with one of `bases` or with what gives many wrong states. None of these has
-    an arithmetic of its own: that knows no functions of variants. Where something that was found gives every
-    wrong state, nothing else is looked for, nor on top of another base."""
+    It is one variant alone, or, where none does, together with one of `bases` or with what gives many wrong
+    states. None of these has an arithmetic of its own: that knows no functions of variants. Where something
+    that was found gives every wrong state, nothing else is looked for, nor on top of another base.
+    """
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
@@ -62,8 +52,7 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
         after = {id(one.stack) for one in tried.solve(tried.left(besides, listed))}
         done = {id(one.stack) for one in besides} - after
         left = [one for one in left if id(one.stack) not in done]
-    placed = [_placed(variants, steps) for variants in tried.found.values()]
-    return sorted((one for one in placed if one is not None), key=_rank)
+    return sorted(tried.found.values(), key=lambda variants: _rank(variants, steps))
 
 
 class _Tried:
@@ -120,10 +109,6 @@ def _few(steps: Sequence[Steps]) -> list[Steps]:
     return sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
 
 
-def _rank(one: Candidate) -> tuple[int, bool, int]:
-    return (-one.cases, bool(one.place), sum(len(variant.name) for variant in one.variants))
-
-
 def _fewer(steps: Steps) -> Steps:
     """Of many rows, those with the most wrong states, evenly taken."""
     if steps.seen.shape[2] <= MOST_ROWS:
@@ -132,18 +117,14 @@ def _fewer(steps: Steps) -> Steps:
     return steps.rows(evenly(rows, MOST_ROWS))
 
 
-def _placed(variants: Variants, steps: Sequence[Steps]) -> Candidate | None:
-    """The variants, and where they hold; None if no place tells where they do from where they do not."""
-    group, others, count = [], [], 0
-    mine = [one for one in steps if one.has_all(variants)]
-    for one in mine:
-        [near] = given = one.near(one.given([variants]))
-        [explained] = one.explained(given)
-        count += int(explained.sum())
-        theirs = explained[:, None, None, None] & one.taken[:, None, :, None]
-        group.append(one.wrong & theirs)
-        others.append(~one.wrong & ~near & theirs)
-    if not any(mask.any() for mask in others):
-        return Candidate(variants, "", count)
-    place = where(mine, group, others)
-    return Candidate(variants, place, count) if place else None
+def _rank(variants: Variants, steps: Sequence[Steps]) -> tuple[int, bool, int]:
+    """A key that sorts first what explains most cases; of these, what spoils no state that is right."""
+    cases, spoilt = 0, False
+    for one in steps:
+        if one.has_all(variants):
+            [near] = given = one.near(one.given([variants]))
+            explained = one.explained(given)[0]
+            cases += int(explained.sum())
+            right = ~one.wrong & one.taken[:, None, :, None] & explained[:, None, None, None]
+            spoilt |= bool((right & ~near).any())
+    return (-cases, spoilt, sum(len(variant.name) for variant in variants))

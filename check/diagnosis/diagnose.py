@@ -149,7 +149,7 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
         left = which & ~search.explained & ~all_of(placed.values(), len(which))
-        found = [one.variants for one in candidates(search.sampled(left), bases)]
+        found = candidates(search.sampled(left), bases)
         new = [variants for variants in found if names_of(variants) not in placed][:TRIED]
         if not new:
             break

@@ -17,10 +17,6 @@ from .finding import PARTLY, Names
 from .local import Explained
 from .search import Search
 
-ALONE, ALONE_SHARE = 2, 0.02
-"""Minimum cases, and share of all, that only several variants together, or a fitted number, explain: a few
-cases with wide tolerances they fit by chance."""
-
 
 @dataclass(frozen=True)
 class Explanation:
@@ -115,8 +111,7 @@ def fewest(found: Sequence[Explanation]) -> list[Explanation]:
     if certain:
         done = any_of((one.mask for one in certain), len(certain[0].mask))
         rest = [one for one in rest if (one.mask & ~done).any()]
-    chosen = [_without_needless(one, found) for one in (*certain, *_greedily(rest))]
-    return _needed(list({id(one): one for one in chosen}.values()))  # two may be left as one
+    return [*certain, *_greedily(rest)]
 
 
 def _greedily(order: Sequence[Explanation]) -> list[Explanation]:
@@ -131,28 +126,3 @@ def _greedily(order: Sequence[Explanation]) -> list[Explanation]:
         if not (one.mask & ~any_of((other.mask for other in others), len(one.mask))).any():
             chosen = others
     return chosen
-
-
-def _without_needless(one: Explanation, found: Sequence[Explanation]) -> Explanation:
-    """Find what is left of an explanation without variants that hardly a case needs."""
-    for other in found:
-        fewer = set(other.names) < set(one.names) and other.certain >= one.certain
-        if fewer and _few(one.mask & ~other.mask):
-            return _without_needless(other, found)
-    return one
-
-
-def _needed(chosen: list[Explanation]) -> list[Explanation]:
-    """Drop those of several variants, or with a number, that hardly a case needs."""
-    for one in sorted(chosen, key=lambda one: one.explains):
-        others = [other for other in chosen if other is not one]
-        doubtful = len(one.names) > 1 or has_number(one.names[0])
-        rest = one.mask & ~any_of((other.mask for other in others), len(one.mask))
-        if others and doubtful and _few(rest):
-            chosen = others
-    return chosen
-
-
-def _few(mask: Array) -> bool:
-    """Say whether so few cases are no reason for an explanation of several variants, or with a number."""
-    return int(mask.sum()) < max(ALONE, ALONE_SHARE * len(mask))

@@ -74,36 +74,20 @@ class Proof:
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
-        """The explanation with where it holds, or uncertain, if failing cases speak against it: those that
-        would show it, and are explained otherwise with certainty; and too many that nothing explains, that
-        would show it, and are no nearer to it. Also uncertain is what is put together of what is in no
-        catalogue, and explains few."""
+        """The explanation with where it holds, or uncertain, if failing cases that would show it speak
+        against it: those that are explained otherwise with certainty, by what is not weaker; and too many that
+        nothing explains, and that are no nearer to it."""
         if not one.certain:
             return one
-        if self._explains_hardly_anything(one):
+        if one.explains < SOME and any(map(_of_few_bits, one.names)):
             return replace(one, certain=False)
         certain = [other for other in chosen if other.certain]
         others = self._without(one, chosen)
         left = self._left(one, others & ~any_of((other.mask for other in certain), len(others)))
-        count = int(left.sum())
-        if one.explains < OTHERWISE * (one.explains + count):
-            return replace(one, certain=False)
-        against = self._otherwise(one, others, certain) | left
-        if not against.any():
-            return one
-        placed = self._placed(one, self._passed(one.names), against)
-        if placed.certain or count > _admitted(one):
-            return placed
-        return self._held_against_firm(one, others, certain)
-
-    def _explains_hardly_anything(self, one: Explanation) -> bool:
-        """Whether an explanation of which there are many, each of which fits some case, explains few."""
-        if one.explains < SOME and any(map(_of_few_bits, one.names)):
-            return True
-        beyond = [name for name in one.names if name not in CATALOGUE]
-        alone = {other.names[0]: other.explains for other in self._found if len(other.names) == 1}
-        new = len(one.names) > 1 and any(alone.get(name, 0) < SOME for name in beyond)
-        return new and one.explains < PUT_TOGETHER * len(one.mask)
+        against = self._otherwise(one, others, [o for o in certain if not _weaker(o, one)])
+        if int(left.sum()) > _admitted(one):
+            against |= left
+        return self._placed(one, self._passed(one.names), against) if against.any() else one
 
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
         """(n,) the failing cases that nothing certain explains that has all of an explanation's variants."""
@@ -122,16 +106,6 @@ class Proof:
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
             left = left & ~self._local.helped(variants, NEARER)
         return self._shown(one.names, left) if one.stepwise or not one.where else left
-
-    def _held_against_firm(
-        self, one: Explanation, others: Array, certain: Sequence[Explanation]
-    ) -> Explanation:
-        """The explanation with where it holds, held against those of the certain ones that are no weaker."""
-        firm = [other for other in certain if not _weaker(other, one)]
-        otherwise = self._otherwise(one, others, firm)
-        if not otherwise.any():
-            return one
-        return self._placed(one, self._passed(one.names), otherwise)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
         """(n,) the cases of `others` that would show an explanation, and are explained by what was chosen
