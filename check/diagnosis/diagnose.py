@@ -17,6 +17,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...cases.dtypes import Array
+from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import has_number
 from .arithmetic import arithmetic_findings, sizes_of_errors, sound
 from .beyond import candidates
@@ -39,6 +40,8 @@ OF_STEPS = 64
 """Trying something on the steps of all cases may take this part of what trying anything on cases may."""
 FITTED_CASES, FITTED_STATES = 3, 24
 """A number that is fitted must explain so many cases, or so many states."""
+MOST_TOGETHER = 8
+"""Maximum variants of those found that are tried together."""
 MOST_BASES = 3
 """So many variants that were found are gone on with, where two mistakes come together."""
 ROUNDS, TRIED = 3, 8
@@ -135,11 +138,12 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
     which = search.which
     search.singles()
     search.unlisted()
-    search.found_together(which & ~coarse)
+    search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local, which & ~narrow)
-    done = all_of(placed, len(which))
-    search.found_together(which & ~coarse & ~done)
-    search.together(which & ~coarse & ~done)
+    left = which & ~coarse & ~all_of(placed, len(which))
+    search.together(left, search.best(MOST_TOGETHER), 4)
+    listed = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
+    search.together(left, [*search.best(MOST_TOGETHER), *listed], 3)
     return placed
 
 
@@ -171,6 +175,6 @@ def _best_first(placed: Iterable[Explained]) -> list[Explained]:
 
 
 def _told(one: Explained) -> bool:
-    """Whether it is more than a number made to fit: it has none, or it explains many cases or states."""
-    fitted = any(map(has_number, one.names))
-    return not fitted or int(one.cases.sum()) >= FITTED_CASES or one.states >= FITTED_STATES
+    """Whether it is more than chance: it is certain without a number, or explains many cases or states."""
+    sure = one.certain and not any(map(has_number, one.names))
+    return sure or int(one.cases.sum()) >= FITTED_CASES or one.states >= FITTED_STATES

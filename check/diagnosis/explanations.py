@@ -17,8 +17,12 @@ from .finding import PARTLY, Names
 from .local import Explained
 from .search import Search
 
+ALONE, ALONE_SHARE = 2, 0.02
+"""Minimum cases, and share of all, for each further variant or fitted number: by chance they fit a few cases
+with wide tolerances."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """Variants that explain the cases of `mask` (n,) of those that failed.
 
@@ -106,23 +110,34 @@ def fewest(found: Sequence[Explanation]) -> list[Explanation]:
 
     Where two explain as much, it is the one that comes first in `found`: the better one, by Explanation.rank.
     """
-    certain = _greedily([one for one in found if one.certain])
-    rest = [one for one in found if not one.certain]
-    if certain:
-        done = any_of((one.mask for one in certain), len(certain[0].mask))
-        rest = [one for one in rest if (one.mask & ~done).any()]
-    return [*certain, *_greedily(rest)]
+    chosen = _greedily([one for one in found if one.certain], [])
+    return _greedily([one for one in found if not one.certain], chosen)
 
 
-def _greedily(order: Sequence[Explanation]) -> list[Explanation]:
-    """Choose what explains most of what is left, until nothing is; drop what the others explain as well."""
-    chosen = list[Explanation]()
-    left = np.any([one.mask for one in order], axis=0)
-    while left.any():
-        chosen.append(max(order, key=lambda one: int((one.mask & left).sum())))
-        left &= ~chosen[-1].mask
-    for one in list(chosen):
+def _greedily(order: Sequence[Explanation], chosen: list[Explanation]) -> list[Explanation]:
+    """Choose what explains most of what is left, until nothing is; drop what the others explain as well.
+
+    What is fitted, or put together, must explain more than what is simpler, and than chance does.
+    """
+    before = chosen
+    left = np.ones(len(order[0].mask), bool) if order else np.zeros(0, bool)
+    for one in before:
+        left &= ~one.mask
+
+    def gained(one: Explanation) -> float:
+        parts = len(one.names) - 1 + any(map(has_number, one.names))
+        gain = int((one.mask & left).sum())
+        return gain - parts * max(ALONE, ALONE_SHARE * len(left)) if gain else -np.inf
+
+    while order:
+        best = max(order, key=gained)
+        if gained(best) < (0 if chosen else -len(left)):
+            break
+        chosen = [*chosen, best]
+        left &= ~best.mask
+    for one in chosen:
         others = [other for other in chosen if other is not one]
-        if not (one.mask & ~any_of((other.mask for other in others), len(one.mask))).any():
+        new = one not in before
+        if new and not (one.mask & ~any_of((other.mask for other in others), len(one.mask))).any():
             chosen = others
     return chosen

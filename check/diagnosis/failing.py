@@ -23,6 +23,9 @@ NEARER = 0.25
 SPREAD = 3
 """So many times as many elements are finite in neither of two outputs as in one of them alone."""
 
+MOST_ERROR = 1e300
+"""Maximum error that is counted: no sum of these overflows."""
+
 MOST_BYTES = 256 << 20
 """What all failing cases that are kept to be explained may take; all that are shipped take less."""
 
@@ -65,28 +68,38 @@ class FailingBlock:
         return FailingBlock(self.block.rows(where), observed, self.criterion)
 
     def distances(self, combinations: Sequence[Sequence[Variant]]) -> Array:
-        """(c, n) for each combination of variants the largest |observed - what it gives| of each case,
-        in units of what is admitted.
+        """(c, n) Compute how far what was observed is from what combinations of variants give.
 
-        At most 1 explains the case. Infinite where the variants give the right answer there, to half
-        of what is admitted, and where what was observed is not much nearer to them than to it. How
-        far an infinity or a NaN spreads, the order of operations decides: elements where only one of the
-        two is finite do not count if SPREAD times as many are finite in neither. Of several variants
-        only finite numbers tell, and nothing does where none was observed.
+        It is the largest |observed - given| of each case in units of what is admitted: at most 1 explains
+        the case. Infinite where the variants give the right answer there, to half of what is admitted, and
+        where what was observed is not much nearer to them than to it. How far an infinity or a NaN spreads,
+        the order of operations decides: elements where only one of the two is finite do not count if SPREAD
+        times as many are finite in neither. Of several variants only finite numbers tell, and nothing does
+        where none was observed.
         """
-        found = [
-            self._distances(
+        return self.compare(combinations)[0]
+
+    def compare(self, combinations: Sequence[Sequence[Variant]]) -> tuple[Array, Array]:
+        """(c, n) Compute the `distances`, and beside them the share of each case's error that is left."""
+        each = [
+            self._compared(
                 elements(variant_outputs(self.block, self.stacked, batch), 2),
                 np.array([len(variants) == 1 for variants in batch])[:, None, None],
-                self._limit,
             )
             for batch in batches(self.block, combinations)
         ]
-        return np.concatenate(found) if found else np.empty((0, len(self)))
+        far, left = zip(*each, strict=True) if each else ([], [])
+        nothing = np.empty((0, len(self)))
+        return np.concatenate([nothing, *far]), np.concatenate([nothing, *left])
 
-    def _distances(self, given: Array, alone: Array, limit: Array) -> Array:
-        """The distances of what variants give, (c, n, elements), `alone` where one variant gives it."""
-        kind, seen, right = FLOAT_TYPES[self.block.dtype], self._seen, self._right
+    def _compared(self, given: Array, alone: Array) -> tuple[Array, Array]:
+        """Compare with what variants give, (c, n, elements), `alone` where one variant gives it."""
+        kind, seen, right, limit = (
+            FLOAT_TYPES[self.block.dtype],
+            self._seen,
+            self._right,
+            self._limit,
+        )
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
             admitted = room(limit, given, right, kind)
@@ -98,8 +111,10 @@ class FailingBlock:
             differ = (tell & ~(difference(given, right) <= 0.5 * limit)).any(axis=-1)
             apart, together = (wild ^ other).sum(axis=-1), (wild & other).sum(axis=-1)
             nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
+            finite = np.minimum(np.where(np.isfinite(wrong), wrong, 0.0), MOST_ERROR).sum(axis=-1)
+            left = np.minimum(off, MOST_ERROR).sum(axis=-1) / np.maximum(finite, 1e-300)
         explains = differ & nearer & (~wild).any(axis=-1) & (SPREAD * apart <= together)
-        return np.where(explains, ratio.max(axis=-1), np.inf)
+        return np.where(explains, ratio.max(axis=-1), np.inf), np.nan_to_num(left, nan=np.inf)
 
 
 def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[FailingBlock, Array]]:

@@ -74,9 +74,11 @@ class Proof:
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
-        """The explanation with where it holds, or uncertain, if failing cases that would show it speak
-        against it: those that are explained otherwise with certainty, by what is not weaker; and too many that
-        nothing explains, and that are no nearer to it."""
+        """The explanation with where it holds, or uncertain, if failing cases speak against it.
+
+        Those would show it, and are explained otherwise with certainty, by what is not weaker. Or nothing
+        explains them, they are no nearer to it, and there are too many of them.
+        """
         if not one.certain:
             return one
         if one.explains < SOME and any(map(_of_few_bits, one.names)):

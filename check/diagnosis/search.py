@@ -7,9 +7,8 @@ known before it is done (gen.variants.work), and where it is too much, it is don
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, zip_longest
 
 import numpy as np
 
@@ -25,8 +24,10 @@ SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
 """How many blocks are sampled, how many cases of each, and how often that is done for what is left."""
 FIRST_PARTS = 1
 """The catalogue is tried on cases of one block first: where one mistake explains all, that is enough."""
-MOST_TOGETHER = 8
-"""So many of those found are tried together: of eight there are 154 sets of two, three or four."""
+TOGETHER_PARTS = 3
+"""Maximum cases on which several variants are tried at once in a round: one explains many others."""
+BEAM = 12
+"""Maximum combinations that are continued by one more variant."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
 """How many blocks, and how many cases of each, are taken one step at a time; it counts as the work of so many
 variants."""
@@ -89,34 +90,38 @@ class Search:
                 return
             self.on_all(found)
 
-    def found_together(self, which: Array) -> None:
-        """Try up to four at once of those found alone on what is left of `which`."""
-        found = self.best(MOST_TOGETHER)
-        self._several(which, [(list(combinations(found, count)), 3) for count in (2, 3, 4)])
+    def together(self, which: Array, pool: Sequence[Variant], most: int) -> None:
+        """Try up to `most` variants of a pool at once on what is left of `which`.
 
-    def together(self, which: Array) -> None:
-        """Try several at once on what is left of `which`: one of those found alone with any other, then any
-        two, then three."""
-        if not (which & ~self.explained).any():
-            return
-        variants = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
-        found = self.best(MOST_TOGETHER)
-        one_more: list[tuple[Variant, ...]] = [
-            (a, b) for a in found for b in variants if a.name != b.name
-        ]
-        self._several(which, [(one_more, 3), (list(combinations(variants, 2)), 1)])
-        self._three(which, variants)
-
-    def _several(
-        self, which: Array, pools: Sequence[tuple[list[tuple[Variant, ...]], int]]
-    ) -> None:
-        """Try each pool's combinations on a case of so many blocks; what explains one, on all cases."""
-        for pool, places in pools:
+        On one case after another: what leaves least of its error is gone on with. None is put beside one that
+        has an arithmetic of its own: that knows neither another arithmetic nor functions of variants.
+        """
+        pool = [v for v in pool if not v.arithmetic]
+        for _ in range(ROUNDS):
             left = which & ~self.explained
             if not left.any():
                 return
-            sample = self._sample(left, places, 1, len(pool))
-            self.on_all(_with_smaller(self._explaining(sample, pool)))
+            sample = self._sample(left, TOGETHER_PARTS, 1, most * BEAM * len(pool))
+            found = [one for _, part in sample for one in self._grown(part, pool, most)]
+            if not found:
+                return
+            self.on_all(_with_smaller(found))
+
+    def _grown(
+        self, part: FailingBlock, pool: Sequence[Variant], most: int
+    ) -> list[tuple[Variant, ...]]:
+        """Find the fewest variants that explain one case together."""
+        operator = OPERATORS[part.block.operator]
+        pool = [v for v in pool if v.means_something_for(operator)]
+        beam: list[tuple[Variant, ...]] = [()]
+        for _ in range(most):
+            more = [(*one, v) for one in beam for v in pool if v not in one]
+            tried = [*{frozenset(names_of(one)): one for one in more}.values()]
+            far, left = part.compare(tried)
+            if (far <= 1.0).any():
+                return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
+            beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
+        return []
 
     def best(self, most: int) -> list[Variant]:
         """What explains steps, and what explains most cases alone, in turns."""
@@ -127,29 +132,6 @@ class Search:
         kinds = ("misreading", "reading")
         turns = [v for pair in zip_longest(self.found, wholes) for v in pair if v is not None]
         return list({v.name: v for v in turns if v.kind in kinds}.values())[:most]
-
-    def _three(self, which: Array, variants: Sequence[Variant]) -> None:
-        """Try three at once: of those that explain most, and the two pairs that do with any other.
-
-        None has an arithmetic of its own: that knows neither another arithmetic nor functions of variants.
-        """
-        explain = {names: int((far <= 1.0).sum()) for names, far in self.distances.items()}
-        named: Counter[str] = Counter()
-        for names, count in explain.items():
-            named.update(dict.fromkeys(names, count))
-        known = (variant_called(name) for name, _ in named.most_common())
-        often = list(islice((v for v in known if not v.arithmetic), MOST_TOGETHER))
-        pairs = sorted((n for n in explain if len(n) == 2), key=lambda n: -explain[n])[:2]
-        pool: list[tuple[Variant, ...]] = list(combinations(often, 3))
-        for pair in pairs:
-            both = [variant_called(name) for name in pair]
-            pool += [(*both, one) for one in variants if one.name not in pair]
-        for _ in range(ROUNDS):
-            sample = self._sample(which & ~self.explained, 3, 2, len(pool))
-            found = self._explaining(sample, pool)
-            if not found:
-                return
-            self.on_all(_with_smaller(found))
 
     def _explaining(
         self, sample: Sequence[tuple[int, FailingBlock]], pool: Sequence[tuple[Variant, ...]]
