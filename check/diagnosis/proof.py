@@ -21,11 +21,9 @@ from .local import Local
 
 NEARER = 0.4
 """A case of which variants leave no more than this share of the errors of steps is nearer to them."""
-SOME, OTHERWISE, PUT_TOGETHER = 3, 0.25, 1 / 3
-"""What explains fewer cases than this explains hardly anything; so many unexplained cases, or PARTLY of those
-that it explains, need no reason, unless a number was fitted. If it explains no such share of both together,
-it is uncertain. And so large a share of all failures must be explained by what is put together of what is in
-no catalogue."""
+SOME = 3
+"""Minimum cases of what is in no catalogue, or a loss of precision: of so many, one fits two cases by chance.
+Maximum unexplained cases that need no reason; more of them speak against what they would show."""
 
 
 class Proof:
@@ -47,20 +45,15 @@ class Proof:
             chosen, self._found = fewest(found), found
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
-                return self._all_believed(chosen)
+                break
             held = {id(one): self._held(one) for one in new}
             self._proven |= {id(one): one for one in held.values()}
             found = [held.get(id(one), one) for one in found]
             found.sort(key=lambda one: one.rank)
-
-    def _all_believed(self, chosen: list[Explanation]) -> list[Explanation]:
-        """The chosen explanations, each held against what the others leave: where one is believed no more,
-        the others anew."""
-        while True:
-            believed = [self._believed(one, chosen) for one in chosen]
-            if [one.certain for one in believed] == [one.certain for one in chosen]:
-                return believed
-            chosen = believed
+        certain = None
+        while certain != (certain := [one.certain for one in chosen]):
+            chosen = [self._believed(one, chosen) for one in chosen]
+        return chosen
 
     def _passed(self, names: Names) -> Blocks:
         """The cases that passed and that variants exclude, by blocks: looked for once."""
@@ -107,7 +100,7 @@ class Proof:
         fitted = any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
             left = left & ~self._local.helped(variants, NEARER)
-        return self._shown(one.names, left) if one.stepwise or not one.where else left
+        return self._shown(one.names, left)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
         """(n,) the cases of `others` that would show an explanation, and are explained by what was chosen
@@ -146,18 +139,12 @@ class Proof:
             found.append(mine)
         return _whole(found, len(which))
 
-    def _needing(self, one: Explanation) -> Array:
-        """(n,) the cases that need all of an explanation's variants; all that it explains, if none does."""
-        fewer = [other.mask for other in self._found if {*other.names} < {*one.names}]
-        needing = one.mask & ~any_of(fewer, len(one.mask))
-        return needing if needing.any() else one.mask
-
     def _placed(self, one: Explanation, passed: Blocks, otherwise: Array) -> Explanation:
         """The explanation with where it is so, and not in cases that `passed` nor in failing ones that are
         `otherwise` (n,); uncertain, if nothing tells where."""
         if not one.stepwise:
             failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
-            explained = [(p.block, rows) for p, rows in by_part(self._parts, self._needing(one))]
+            explained = [(p.block, rows) for p, rows in by_part(self._parts, one.mask)]
             if told := what_tells_apart(explained, [*passed, *failed]):
                 return one if one.where in told else replace(one, where=told[0])
         variants = _variants(one.names)
