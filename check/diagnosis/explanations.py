@@ -45,6 +45,11 @@ class Explanation:
         return int(self.mask.sum())
 
     @property
+    def parts(self) -> int:
+        """How many variants it has besides the first, and fitted numbers."""
+        return len(self.names) - 1 + any(map(has_number, self.names))
+
+    @property
     def rank(self) -> tuple[float, ...]:
         """A key that sorts the best first: what is certain, has few variants, and is least contradicted.
 
@@ -110,34 +115,31 @@ def fewest(found: Sequence[Explanation]) -> list[Explanation]:
 
     Where two explain as much, it is the one that comes first in `found`: the better one, by Explanation.rank.
     """
-    chosen = _greedily([one for one in found if one.certain], [])
-    return _greedily([one for one in found if not one.certain], chosen)
-
-
-def _greedily(order: Sequence[Explanation], chosen: list[Explanation]) -> list[Explanation]:
-    """Choose what explains most of what is left, until nothing is; drop what the others explain as well.
-
-    What is fitted, or put together, must explain more than what is simpler, and than chance does.
-    """
-    before = chosen
-    left = np.ones(len(order[0].mask), bool) if order else np.zeros(0, bool)
-    for one in before:
-        left &= ~one.mask
-
-    def gained(one: Explanation) -> float:
-        parts = len(one.names) - 1 + any(map(has_number, one.names))
-        gain = int((one.mask & left).sum())
-        return gain - parts * max(ALONE, ALONE_SHARE * len(left)) if gain else -np.inf
-
-    while order:
-        best = max(order, key=gained)
-        if gained(best) < (0 if chosen else -len(left)):
-            break
-        chosen = [*chosen, best]
-        left &= ~best.mask
-    for one in chosen:
-        others = [other for other in chosen if other is not one]
-        new = one not in before
-        if new and not (one.mask & ~any_of((other.mask for other in others), len(one.mask))).any():
-            chosen = others
+    chosen: list[Explanation] = []
+    for certain in (True, False):
+        chosen = _more(chosen, [one for one in found if one.certain is certain])
     return chosen
+
+
+def _more(chosen: list[Explanation], order: Sequence[Explanation]) -> list[Explanation]:
+    """Add what explains most of what is left, until nothing is; drop what others explain as well.
+
+    Beside others, each further variant and each fitted number must explain some cases more.
+    """
+    new = list(chosen)
+    while order:
+        left = ~any_of((one.mask for one in new), len(order[0].mask))
+        cost = max(ALONE, ALONE_SHARE * len(left))
+        gained = np.array([int((one.mask & left).sum()) for one in order])
+        score = np.where(
+            gained > 0, gained - cost * np.array([one.parts for one in order]), -np.inf
+        )
+        best = int(np.argmax(score))
+        if gained[best] == 0 or (new and score[best] < 0):
+            break
+        new.append(order[best])
+    for one in new[len(chosen) :]:
+        others = [other for other in new if other is not one]
+        if not (one.mask & ~any_of((other.mask for other in others), len(one.mask))).any():
+            new = others
+    return new

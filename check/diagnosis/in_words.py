@@ -26,20 +26,16 @@ def finding_by_case(
 ) -> dict[str, Finding]:
     """Find for each case, by id, the simplest that explains it: the fewest variants, preferably of a finding.
 
-    A misreading that other cases refute may be right of a case that asks for one thing alone: reverse is
-    ignored, say, though bidirectional is computed. `besides` are findings without variants, with their cases.
+    `besides` are findings without variants, with their cases.
     """
     known = {name for finding in findings for name in finding.names}
     uncertain = {finding.names for finding in findings if not finding.certain}
-    refuted = _refuted(search, found)
-    doubtful = {one.names for one in refuted}
 
-    def order(one: Explanation) -> tuple[bool, int, bool, int]:
-        new = not known.issuperset(one.names)
-        return (new and one.names in doubtful, len(one.names), new, -one.explains)
+    def order(one: Explanation) -> tuple[int, bool, int]:
+        return (len(one.names), not known.issuperset(one.names), -one.explains)
 
     by_case: dict[str, Finding] = {}
-    for one in sorted([*found, *refuted], key=order):
+    for one in sorted(found, key=order):
         ids = {rows[row][1] for row in np.flatnonzero(one.mask).tolist()} - by_case.keys()
         if ids:
             finding = finding_of(search, one, found)
@@ -49,20 +45,6 @@ def finding_by_case(
         for row in np.flatnonzero(mask).tolist():
             by_case.setdefault(rows[row][1], finding)
     return by_case
-
-
-def _refuted(search: Search, found: Sequence[Explanation]) -> list[Explanation]:
-    """List the misreadings of the catalogue that explain some case, and that other cases refute."""
-    listed = {one.names for one in found}
-    return [
-        Explanation(names, far <= 1.0, 1.0, certain=False)
-        for names, far in search.distances.items()
-        if len(names) == 1
-        and names not in listed
-        and names[0] in CATALOGUE
-        and CATALOGUE[names[0]].kind == "misreading"
-        and (far <= 1.0).any()
-    ]
 
 
 def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -> Finding:
