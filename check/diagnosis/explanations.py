@@ -20,6 +20,8 @@ from .search import Search
 ALONE, ALONE_SHARE = 2, 0.02
 """Minimum cases, and share of all, for each further variant or fitted number: by chance they fit a few cases
 with wide tolerances."""
+MOST_PLACED = 2
+"""Maximum variants of what holds in some place alone: three and a place fit many cases by chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,8 @@ def explanations(
         one = Explanation(names, mask, near, count)
         if count > PARTLY * one.explains:
             explained = [(part.block, rows) for part, rows in by_part(search.parts, mask)]
-            where = next(iter(what_tells_apart(explained, others)), "")
+            told = what_tells_apart(explained, others) if len(names) <= MOST_PLACED else []
+            where = next(iter(told), "")
             if not where and one.explains <= min(count, which.sum() / 2):
                 continue
             one = replace(one, where=where, certain=bool(where))

@@ -74,7 +74,8 @@ class Local:
         passed: Iterable[tuple[Block, Array]] | None = None,
         otherwise: Array | None = None,
     ) -> Explained | None:
-        """The cases that variants explain together, and where; None where they explain none.
+        """The cases that variants explain together, and where; None where they explain none, or would spoil
+        states of these that are right.
 
         They are held against cases that `passed`, by blocks, with which of each; against a few, if these are
         not given. And against the failing cases that are known to be `otherwise` (n,).
@@ -104,6 +105,8 @@ class Local:
             return Explained(variants, found, "", True, wrong)
         told = [] if within else what_tells_apart(explained, contradicting)
         place = told[0] if told else where(states.steps, states.group, states.others)
+        if within and not place:
+            return None
         return Explained(variants, found, place, bool(place), wrong)
 
     def helped(self, variants: Sequence[Variant], most_left: float) -> Array:

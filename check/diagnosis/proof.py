@@ -14,7 +14,7 @@ from ...gen.variants.known import has_fitted_number, variant_called
 from ...gen.variants.variant import Variant
 from .asked import what_tells_apart
 from .contradictions import Blocks, Passing, excluded
-from .explanations import Explanation, fewest
+from .explanations import MOST_PLACED, Explanation, fewest
 from .failing import FailingBlock, any_of, by_part
 from .finding import PARTLY, Names
 from .local import Local
@@ -142,7 +142,7 @@ class Proof:
     def _placed(self, one: Explanation, passed: Blocks, otherwise: Array) -> Explanation:
         """The explanation with where it is so, and not in cases that `passed` nor in failing ones that are
         `otherwise` (n,); uncertain, if nothing tells where."""
-        if not one.stepwise:
+        if not one.stepwise and len(one.names) <= MOST_PLACED:
             failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
             explained = [(p.block, rows) for p, rows in by_part(self._parts, one.mask)]
             if told := what_tells_apart(explained, [*passed, *failed]):
