@@ -24,14 +24,14 @@ from .trying import Shares, Variants, explains, listed
 from .units import in_some_units
 
 MOST_ROWS = 6
-"""So many rows of the steps of a case are looked at: of those that hold wrong states."""
+"""Maximum rows of steps of a case that are looked at: they hold hundreds of states."""
 MOST_STEPS = 8
-"""The steps of so many groups of cases."""
+"""Maximum groups of cases that are looked at: sampled ones mostly fail for the same reason."""
 FEW = 3
-"""Two mistakes at once, and those of some hidden units, are looked for in so many blocks."""
+"""Maximum groups in which terms, units and second mistakes are looked for: each takes a second."""
 MANY, BASES = 0.3, 4
-"""What gives this share of the wrong states, or takes this share of the error away, may be one mistake of
-two; so many such are gone on with."""
+"""Minimum share that one mistake of two gives of the wrong states, or takes of the error: less is chance.
+Maximum mistakes to which a second is sought: each takes as long as the first did."""
 
 
 def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> list[Variants]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_number
+from ...gen.variants.known import UNLISTED, has_number
 from .arithmetic import arithmetic_findings, sizes_of_errors, sound
 from .beyond import candidates
 from .contradictions import Passing
@@ -37,15 +37,19 @@ from .unwritten import unwritten
 NARROWED = ("float64", "float32")
 """The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
 OF_STEPS = 64
-"""Trying something on the steps of all cases may take this part of what trying anything on cases may."""
+"""The part of the work on all cases that one combination may take on their steps: some 40 are tried."""
 FITTED_CASES, FITTED_STATES = 3, 24
-"""A number that is fitted must explain so many cases, or so many states."""
+"""Minimum cases, or states, that a fitted number explains: it has one degree of freedom, and rounding blurs
+it."""
 MOST_TOGETHER = 8
 """Maximum variants of those found that are tried together."""
+LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
+"""Maximum blocks, and cases of each, taken one step at a time; that is the work of so many variants."""
 MOST_BASES = 3
-"""So many variants that were found are gone on with, where two mistakes come together."""
+"""Maximum variants of those found to which a second mistake is sought, one step at a time."""
 ROUNDS, TRIED = 3, 8
-"""How often the unexplained are sampled to look beyond the catalogue, and how many candidates are tried."""
+"""Maximum samples of the unexplained that are looked at beyond the catalogue, as in `search`; and maximum
+candidates of each that are held against all cases: the best come first."""
 
 
 def diagnose(
@@ -136,8 +140,8 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
     Both (n,): `coarse` cases hold a class of arithmetic, `narrow` ones that of float32.
     """
     which = search.which
-    search.singles()
-    search.unlisted()
+    search.alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
+    search.alone([v for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local, which & ~narrow)
     left = which & ~coarse & ~all_of(placed, len(which))
@@ -153,7 +157,8 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
     bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
         left = which & ~search.explained & ~all_of(placed.values(), len(which))
-        found = candidates(search.sampled(left), bases)
+        sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
+        found = candidates(sample, bases)
         new = [variants for variants in found if names_of(variants) not in placed][:TRIED]
         if not new:
             break

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
+from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import batches, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
@@ -18,16 +19,14 @@ from ...vectors.case import difference
 from ..judging.criterion import Criterion
 
 NEARER = 0.25
-"""What was observed is nearer to a variant that explains it than this share of its way from right."""
-
+"""Maximum distance from a variant that explains, by that from what is right: nearer than half is no accident."""
 SPREAD = 3
-"""So many times as many elements are finite in neither of two outputs as in one of them alone."""
+"""Minimum elements that are finite in neither of two outputs, for each that is so in one alone."""
 
 MOST_ERROR = 1e300
 """Maximum error that is counted: no sum of these overflows."""
-
 MOST_BYTES = 256 << 20
-"""What all failing cases that are kept to be explained may take; all that are shipped take less."""
+"""Maximum bytes of the failing cases that are kept to be explained; all that are shipped take less."""
 
 
 class FailingBlock:
@@ -81,16 +80,15 @@ class FailingBlock:
 
     def compare(self, combinations: Sequence[Sequence[Variant]]) -> tuple[Array, Array]:
         """(c, n) Compute the `distances`, and beside them the share of each case's error that is left."""
-        each = [
-            self._compared(
-                elements(variant_outputs(self.block, self.stacked, batch), 2),
-                np.array([len(variants) == 1 for variants in batch])[:, None, None],
-            )
-            for batch in batches(self.block, combinations)
-        ]
-        far, left = zip(*each, strict=True) if each else ([], [])
-        nothing = np.empty((0, len(self)))
-        return np.concatenate([nothing, *far]), np.concatenate([nothing, *left])
+        operator = OPERATORS[self.block.operator]
+        meant = [[v for v in one if v.means_something_for(operator)] for one in combinations]
+        at = [number for number, one in enumerate(meant) if one]
+        found = np.full((2, len(meant), len(self)), np.inf)
+        for some in batches(self.block, [meant[number] for number in at]):
+            rows, at = at[: len(some)], at[len(some) :]
+            given = elements(variant_outputs(self.block, self.stacked, some), 2)
+            found[:, rows] = self._compared(given, np.array([len(one) == 1 for one in some]))
+        return found[0], found[1]
 
     def _compared(self, given: Array, alone: Array) -> tuple[Array, Array]:
         """Compare with what variants give, (c, n, elements), `alone` where one variant gives it."""
@@ -106,7 +104,7 @@ class FailingBlock:
             wild, other = ~np.isfinite(seen), ~np.isfinite(given)
             off = np.where(wild | other, 0.0, np.abs(seen - given))
             ratio = np.where(off == 0.0, 0.0, off / admitted)  # 0 of two NaN
-            tell = alone | ~(wild | other)
+            tell = alone[:, None, None] | ~(wild | other)
             wrong = np.where(tell, difference(seen, right), 0.0)
             differ = (tell & ~(difference(given, right) <= 0.5 * limit)).any(axis=-1)
             apart, together = (wild ^ other).sum(axis=-1), (wild & other).sum(axis=-1)

@@ -19,7 +19,7 @@ from .places import where
 from .steps import Steps, share_left, steps_of
 
 MOST_BLOCKS, CASES_EACH = 24, 6
-"""So many blocks of passing cases are looked at one step at a time, and so many cases of each."""
+"""Maximum blocks of passing cases whose steps candidates are held against, and cases of each: some seconds."""
 
 
 @dataclass(frozen=True)

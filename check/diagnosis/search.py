@@ -1,42 +1,39 @@
 """Searching for variants that explain failing cases: alone, and several at once.
 
-A few failing cases, of up to SAMPLED_PARTS blocks, are tried with the whole catalogue, and with what is in
-no catalogue and no single step tells; whatever explains one of them is then tried on all. What that takes is
-known before it is done (gen.variants.work), and where it is too much, it is done for the cases of least work.
+Each is tried on a few failing cases. What explains one of them is then tried on all. The work is known before
+it is done (gen.variants.work): where it is too much, the cases of least work are tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, zip_longest
+from itertools import combinations, pairwise, zip_longest
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
-from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import UNLISTED, variant_called
+from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .finding import Names, names_of
 
-SAMPLED_PARTS, SAMPLED_ROWS, ROUNDS = 12, 3, 3
-"""How many blocks are sampled, how many cases of each, and how often that is done for what is left."""
+SAMPLED_PARTS, SAMPLED_ROWS = 12, 3
+"""Maximum blocks sampled, and cases of each: what explains most failures explains one of these."""
+ROUNDS = 3
+"""Maximum samples of what is left: runtimes hardly have more mistakes than are found in three rounds."""
 FIRST_PARTS = 1
-"""The catalogue is tried on cases of one block first: where one mistake explains all, that is enough."""
+"""Blocks of the first sample: where one mistake explains all, that is enough."""
 TOGETHER_PARTS = 3
 """Maximum cases on which several variants are tried at once in a round: one explains many others."""
 BEAM = 12
-"""Maximum combinations that are continued by one more variant."""
-LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
-"""How many blocks, and how many cases of each, are taken one step at a time; it counts as the work of so many
-variants."""
+"""Maximum combinations that are continued by one more variant: each takes as long as the whole pool."""
 SEARCHING = 3 << 32
-"""The work that may go into looking for what explains cases of samples."""
+"""Maximum work of looking for what explains sampled cases: some 13 s (gen.variants.work)."""
 EXPLAINING = 1 << 37
-"""The work that may go into trying on all cases what explains one."""
+"""Maximum work of trying on all cases what explains one: some two minutes."""
 _SHARE = 2
-"""What is done next may take one half of what is left: there is something for what comes later."""
+"""A stage may take one half of what is left: so there is something for what comes later."""
 
 
 class Search:
@@ -68,27 +65,17 @@ class Search:
             found |= distance <= 1.0
         return found
 
-    def singles(self) -> None:
+    def alone(self, variants: Sequence[Variant]) -> None:
         """Try every variant alone on samples, and on all what explains a sampled case."""
-        self._alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
-
-    def unlisted(self) -> None:
-        """Try, as `singles` does, what is in no catalogue, if one step at a time does not tell it."""
-        self._alone([v for v in UNLISTED.values() if not v.within_a_step])
-
-    def sampled(self, which: Array) -> list[FailingBlock]:
-        """A few cases of a few blocks among `which`."""
-        return [part for _, part in self._sample(which, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)]
-
-    def _alone(self, variants: Sequence[Variant]) -> None:
-        wanted = [(variant,) for variant in variants]
         for parts in (FIRST_PARTS, *[SAMPLED_PARTS] * ROUNDS):
-            untried = [one for one in wanted if names_of(one) not in self.distances]
-            sample = self._sample(~self.explained, parts, SAMPLED_ROWS, len(untried))
-            found = self._explaining(sample, untried)
-            if not found and (parts == SAMPLED_PARTS or len(sample) < parts):
+            untried = [(one,) for one in variants if (one.name,) not in self.distances]
+            sample = self.sample(~self.explained, parts, SAMPLED_ROWS, len(untried))
+            explains = np.zeros(len(untried), bool)
+            for part in sample:
+                explains |= (part.distances(untried) <= 1.0).any(axis=1)
+            if not explains.any() and (parts == SAMPLED_PARTS or len(sample) < parts):
                 return
-            self.on_all(found)
+            self.on_all([untried[at] for at in np.flatnonzero(explains).tolist()])
 
     def together(self, which: Array, pool: Sequence[Variant], most: int) -> None:
         """Try up to `most` variants of a pool at once on what is left of `which`.
@@ -101,27 +88,11 @@ class Search:
             left = which & ~self.explained
             if not left.any():
                 return
-            sample = self._sample(left, TOGETHER_PARTS, 1, most * BEAM * len(pool))
-            found = [one for _, part in sample for one in self._grown(part, pool, most)]
+            sample = self.sample(left, TOGETHER_PARTS, 1, most * BEAM * len(pool))
+            found = [one for part in sample for one in _grown(part, pool, most)]
             if not found:
                 return
             self.on_all(_with_smaller(found))
-
-    def _grown(
-        self, part: FailingBlock, pool: Sequence[Variant], most: int
-    ) -> list[tuple[Variant, ...]]:
-        """Find the fewest variants that explain one case together."""
-        operator = OPERATORS[part.block.operator]
-        pool = [v for v in pool if v.means_something_for(operator)]
-        beam: list[tuple[Variant, ...]] = [()]
-        for _ in range(most):
-            more = [(*one, v) for one in beam for v in pool if v not in one]
-            tried = [*{frozenset(names_of(one)): one for one in more}.values()]
-            far, left = part.compare(tried)
-            if (far <= 1.0).any():
-                return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
-            beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
-        return []
 
     def best(self, most: int) -> list[Variant]:
         """What explains steps, and what explains most cases alone, in turns."""
@@ -133,73 +104,57 @@ class Search:
         turns = [v for pair in zip_longest(self.found, wholes) for v in pair if v is not None]
         return list({v.name: v for v in turns if v.kind in kinds}.values())[:most]
 
-    def _explaining(
-        self, sample: Sequence[tuple[int, FailingBlock]], pool: Sequence[tuple[Variant, ...]]
-    ) -> list[tuple[Variant, ...]]:
-        """What of a pool explains a case of the sample, each with a part in it."""
-        explains = np.zeros(len(pool), bool)
-        for _, part in sample:
-            operator = OPERATORS[part.block.operator]
-            means = {v.name for one in pool for v in one if v.means_something_for(operator)}
-            at = [n for n, one in enumerate(pool) if all(v.name in means for v in one)]
-            far = self._distances(part, [pool[n] for n in at])
-            explains[at] |= (far <= 1.0).any(axis=1)
-        return [pool[at] for at in np.flatnonzero(explains).tolist()]
-
-    def _distances(self, part: FailingBlock, several: Sequence[Sequence[Variant]]) -> Array:
-        """(len(several), n) the distances of some rows of a block, each by what of the variants
-        means anything there."""
-        found = np.full((len(several), len(part)), np.inf)
-        operator = OPERATORS[part.block.operator]
-        meant = [[v for v in one if v.means_something_for(operator)] for one in several]
-        at = [number for number, one in enumerate(meant) if one]
-        found[at] = part.distances([meant[number] for number in at])
-        return found
-
     def on_all(self, several: Sequence[tuple[Variant, ...]]) -> None:
         """Try combinations of variants on all failing cases, as far as there is work left for it."""
         known = {names for tried in self.distances for names in (tried, tried[::-1])}
         new = [one for one in several if names_of(one) not in known]
-        each = [np.full((len(new), len(part)), np.inf) for part in self.parts]
+        found = np.full((len(new), len(self.which)), np.inf)
         room = self.explaining // _SHARE
         for place in self.by_work:
-            part = self.parts[place]
+            part, rows = self.parts[place], slice(*self.starts[place : place + 2])
             room -= (cost := part.work * len(part) * len(new))
             if room < 0:
-                self.passed_over[self.starts[place] : self.starts[place + 1]] = True
+                self.passed_over[rows] = True
                 continue
             self.explaining -= cost
-            each[place] = self._distances(part, new)
-        behind = np.full(len(self.which) - self.starts[-1], np.inf)
-        for number, one in enumerate(new):
-            self.distances[names_of(one)] = np.concatenate(
-                [*(found[number] for found in each), behind]
-            )
+            found[:, rows] = part.distances(new)
+        self.distances |= dict(zip(map(names_of, new), found, strict=True))
 
-    def _sample(
+    def sample(
         self, which: Array, most_parts: int, most_rows: int, tried: int
-    ) -> list[tuple[int, FailingBlock]]:
+    ) -> list[FailingBlock]:
         """Some cases of some parts among `which`, evenly taken, that `tried` combinations of variants may be
         tried on: those of least work, if on all of them it would take too long."""
-        wanted = {}
-        for place in range(len(self.parts)):
-            rows = np.flatnonzero(which[self.starts[place] : self.starts[place + 1]])
-            if rows.size:
-                wanted[place] = rows
         most = self.searching // _SHARE // max(1, tried)
-        places = evenly(np.array(list(wanted), int), most_parts).tolist()
-        if not any(self.parts[place].work <= most for place in places):
-            places = [place for place in self.by_work if place in wanted][:most_parts]
+        each = [np.flatnonzero(which[start:end]) for start, end in pairwise(self.starts)]
+        works = [part.work for part in self.parts]
+        places = [at for at, rows in enumerate(each) if rows.size and works[at] <= most]
         sample = []
-        for place in sorted(places, key=self.by_work.index):
-            rows = evenly(wanted[place], min(most_rows, most // self.parts[place].work))
+        for place in sorted(evenly(np.array(places, int), most_parts), key=self.by_work.index):
+            part = self.parts[place]
+            rows = evenly(each[place], min(most_rows, most // part.work))
             if rows.size:
-                most -= len(rows) * self.parts[place].work
-                self.searching -= len(rows) * self.parts[place].work * tried
-                sample.append((place, self.parts[place].rows(rows)))
+                most -= len(rows) * part.work
+                self.searching -= len(rows) * part.work * tried
+                sample.append(part.rows(rows))
         if not sample:
             self.passed_over |= which
-        return sorted(sample, key=lambda one: one[0])
+        return sample
+
+
+def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple[Variant, ...]]:
+    """Find the fewest variants that explain one case together."""
+    operator = OPERATORS[part.block.operator]
+    pool = [v for v in pool if v.means_something_for(operator)]
+    beam: list[tuple[Variant, ...]] = [()]
+    for _ in range(most):
+        more = [(*one, v) for one in beam for v in pool if v not in one]
+        tried = [*{frozenset(names_of(one)): one for one in more}.values()]
+        far, left = part.compare(tried)
+        if (far <= 1.0).any():
+            return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
+        beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
+    return []
 
 
 def _with_smaller(several: Sequence[tuple[Variant, ...]]) -> list[tuple[Variant, ...]]:

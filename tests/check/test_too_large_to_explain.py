@@ -37,9 +37,10 @@ def test_a_case_too_large_to_be_explained_is_said_to_be(
     def computed(*_: object, **__: object) -> None:
         raise AssertionError("it is computed under variants")
 
-    for module in ("score", "reports.show", "diagnosis.contradictions"):
+    for module in ("score", "reports.show"):
         monkeypatch.setattr(f"grucible.check.{module}.catches", computed)
-    monkeypatch.setattr("grucible.check.diagnosis.failing.variant_outputs", computed)
+    for module in ("failing", "contradictions"):
+        monkeypatch.setattr(f"grucible.check.diagnosis.{module}.variant_outputs", computed)
     huge = tmp_path / "huge.h5"
     write_vectors(huge, make_block(["huge"], **HUGE))
     ended = command("check", huge, "--runtime", zeros)
