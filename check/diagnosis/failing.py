@@ -19,7 +19,7 @@ from ...vectors.case import difference
 from ..judging.criterion import Criterion
 
 NEARER = 0.25
-"""Maximum distance from a variant that explains, by that from what is right: nearer than half is no accident."""
+"""Maximum distance from a variant that explains, by that from what is right: with half, it is neither."""
 SPREAD = 3
 """Minimum elements that are finite in neither of two outputs, for each that is so in one alone."""
 

@@ -19,7 +19,7 @@ from .places import where
 from .steps import Steps, share_left, steps_of
 
 MOST_BLOCKS, CASES_EACH = 24, 6
-"""Maximum blocks of passing cases whose steps candidates are held against, and cases of each: some seconds."""
+"""Maximum blocks of passing cases whose steps candidates are held against, and cases of each: 144 in all."""
 
 
 @dataclass(frozen=True)

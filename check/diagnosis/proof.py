@@ -20,7 +20,7 @@ from .finding import PARTLY, Names
 from .local import Local
 
 NEARER = 0.4
-"""Maximum share of the errors of steps that variants leave of a case in which they are one of two mistakes."""
+"""Maximum share of the errors of steps that one mistake of two leaves; without the first, all is left."""
 SOME = 3
 """Minimum cases of what is in no catalogue, or a loss of precision: of so many, one fits two cases by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
