@@ -105,12 +105,12 @@ class _Tried:
 
 
 def _few(steps: Sequence[Steps]) -> list[Steps]:
-    """Those with the most wrong states."""
+    """Choose those with the most wrong states."""
     return sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
 
 
 def _fewer(steps: Steps) -> Steps:
-    """Of many rows, those with the most wrong states, evenly taken."""
+    """Take, of many rows, those that hold wrong states, evenly."""
     if steps.seen.shape[2] <= MOST_ROWS:
         return steps
     rows = np.flatnonzero(steps.wrong.any(axis=(0, 1, 3)))
@@ -118,7 +118,7 @@ def _fewer(steps: Steps) -> Steps:
 
 
 def _rank(variants: Variants, steps: Sequence[Steps]) -> tuple[int, bool, int]:
-    """A key that sorts first what explains most cases; of these, what spoils no state that is right."""
+    """Make a key that sorts first what explains most cases; of these, what spoils no right state."""
     cases, spoilt = 0, False
     for one in steps:
         if one.has_all(variants):

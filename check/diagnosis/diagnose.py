@@ -59,10 +59,11 @@ def diagnose(
     left_out: Sequence[tuple[str, str]] = (),
     replies: Replies | None = None,
 ) -> Diagnosis:
-    """What explains the failing cases of `parts`; `left_out` are the dtypes and ids of more that failed.
+    """Find what explains the failing cases of `parts`.
 
-    `arithmetic` is, by id, the best class of arithmetic that a failing case holds; `passing` are the cases
-    that passed. What nothing explains is asked again, where `replies` says how.
+    `left_out` are the dtypes and ids of more that failed. `arithmetic` is, by id, the best class of
+    arithmetic that a failing case holds; `passing` are the cases that passed. What nothing explains is
+    asked again, where `replies` says how.
     """
     rows = [(part.block.dtype, case_id) for part in parts for case_id in part.block.ids]
     rows += left_out
@@ -113,7 +114,7 @@ def _known(
     replies: Replies | None,
     again: Sequence[str],
 ) -> list[str]:
-    """What is known of the cases that nothing explains, and what they or others gave when asked `again`."""
+    """Say what is known of cases that nothing explains, and what these or others gave when asked `again`."""
     if replies and left.any() and not again:
         said = answered_otherwise(parts, left, replies)
         again = [said] if said else []
@@ -123,8 +124,10 @@ def _known(
 def _asked_again(
     parts: Sequence[FailingBlock], chosen: Sequence[Explanation], replies: Replies | None
 ) -> tuple[list[Explanation], list[str]]:
-    """The chosen explanations, uncertain where one is so in some place alone, and a case of it gives other
-    numbers when it is asked again: then the place may be a time. With what is to be said of that."""
+    """Ask again what explanations hold for in some place alone, and say what is to be said of that.
+
+    If a case gives other numbers then, the place may be a time: the explanation is uncertain.
+    """
     found, said = list(chosen), ""
     for number, one in enumerate(chosen):
         if replies and one.certain and one.where:
@@ -152,7 +155,7 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
 
 
 def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
-    """What explains the steps of failing cases that nothing explains as a whole."""
+    """Find what explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explained] = {}
     bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
@@ -180,6 +183,6 @@ def _best_first(placed: Iterable[Explained]) -> list[Explained]:
 
 
 def _told(one: Explained) -> bool:
-    """Whether it is more than chance: it is certain without a number, or explains many cases or states."""
+    """Say whether it is more than chance: certain without a number, or of many cases or states."""
     sure = one.certain and not any(map(has_number, one.names))
     return sure or int(one.cases.sum()) >= FITTED_CASES or one.states >= FITTED_STATES

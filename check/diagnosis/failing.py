@@ -61,7 +61,7 @@ class FailingBlock:
         return np.asarray(np.isfinite(self._seen).any(axis=1))
 
     def rows(self, keep: Array) -> FailingBlock:
-        """The rows `keep`, a mask or indices."""
+        """Take the rows `keep`, a mask or indices."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         observed = {name: array[where] for name, array in self.observed.items()}
         return FailingBlock(self.block.rows(where), observed, self.criterion)
@@ -116,7 +116,7 @@ class FailingBlock:
 
 
 def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[FailingBlock, Array]]:
-    """Each part, with what `which` (n,), of the cases of all parts, says of its own."""
+    """Yield each part, with what `which` (n,), of the cases of all parts, says of its own."""
     start = 0
     for part in parts:
         yield part, which[start : start + len(part)]
@@ -124,12 +124,12 @@ def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[Faili
 
 
 def any_of(masks: Iterable[Array], count: int) -> Array:
-    """(count,) the failing cases of any of the masks."""
+    """(count,) Join masks of the failing cases."""
     return np.asarray(np.any([np.zeros(count, bool), *masks], axis=0))
 
 
 def evenly(items: Array, most: int) -> Array:
-    """At most `most` of the items, evenly taken."""
+    """Take at most `most` of the items, evenly."""
     if len(items) <= most:
         return items
     return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
@@ -166,8 +166,11 @@ class Failing:
 
 
 def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
-    """(c, n, elements) what is admitted of what variants give: `limit` (n, elements), or eight times the
-    median of that in the case, larger by as much as what they give is larger, and one rounding."""
+    """(c, n, elements) Compute what is admitted of what variants give.
+
+    It is `limit` (n, elements), or eight times the median of that in the case; larger by as much as what
+    they give is larger; and one rounding.
+    """
     scale = np.maximum(1.0, _largest(given) / _largest(right))
     admitted = _wider(limit) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
@@ -175,21 +178,23 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
 
 
 def elements(arrays: Arrays, leading: int) -> Array:
-    """The elements of all outputs side by side, in float64, behind the `leading` axes."""
+    """Put the elements of all outputs side by side, in float64, behind the `leading` axes."""
     with np.errstate(invalid="ignore"):  # of a signalling NaN
         flat = [a.astype(np.float64).reshape(*a.shape[:leading], -1) for a in arrays.values()]
     return np.concatenate(flat, axis=-1)
 
 
 def _largest(outputs: Array) -> Array:
-    """The largest finite absolute value of each case, and at least the least normal number."""
+    """Find the largest finite absolute value of each case; at least the least normal number."""
     size = np.where(np.isfinite(outputs), np.abs(outputs), 0.0)
     return np.asarray(np.maximum(size.max(axis=-1), 2.0**-1022))
 
 
 def _wider(limits: Array) -> Array:
-    """Tolerances (n, elements), at least eight times the case's median: a variant's small elements are
-    not small in the right answer, whose tolerances these are."""
+    """Make tolerances (n, elements) at least eight times the case's median.
+
+    A variant's small elements are not small in the right answer, whose tolerances these are.
+    """
     known = np.where((limits > 0) & np.isfinite(limits), limits, np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a case without one

@@ -108,13 +108,13 @@ def _elements(part: FailingBlock, wrong: Array, name: str) -> Iterator[tuple[Ele
 
 
 def _finite(part: FailingBlock) -> Array:
-    """(n, elements) which are finite."""
+    """(n, elements) Say which elements are finite."""
     each = [array.reshape(len(part), -1).astype(np.float64) for array in part.observed.values()]
     return np.isfinite(np.concatenate(each, axis=1))
 
 
 def _wrong(part: FailingBlock) -> Arrays:
-    """Which elements of the outputs are not within the criterion."""
+    """Say which elements of the outputs are not within the criterion."""
     limits = part.criterion.admitted(part.block, STORED)
     return {
         name: ~(

@@ -41,7 +41,7 @@ class Explained:
 
 
 def all_of(placed: Iterable[Explained], count: int) -> Array:
-    """(count,) the failing cases that certain ones of those explain."""
+    """(count,) Join the failing cases of those that are certain."""
     return any_of((one.cases for one in placed if one.certain), count)
 
 
@@ -74,11 +74,11 @@ class Local:
         passed: Iterable[tuple[Block, Array]] | None = None,
         otherwise: Array | None = None,
     ) -> Explained | None:
-        """The cases that variants explain together, and where; None where they explain none, or would spoil
-        states of these that are right.
+        """Find the cases that variants explain together, and where.
 
-        They are held against cases that `passed`, by blocks, with which of each; against a few, if these are
-        not given. And against the failing cases that are known to be `otherwise` (n,).
+        None where they explain none, or would spoil states of these that are right. They are held against
+        cases that `passed`, by blocks, with which of each; against a few, if these are not given. And
+        against the failing cases that are known to be `otherwise` (n,).
         """
         found, states = np.zeros(self.count, bool), _States()
         explained: list[tuple[Block, Array]] = []
@@ -110,7 +110,7 @@ class Local:
         return Explained(variants, found, place, bool(place), wrong)
 
     def helped(self, variants: Sequence[Variant], most_left: float) -> Array:
-        """(n,) the failing cases of whose errors variants leave together no more than a share."""
+        """(n,) Say of which failing cases variants leave together no more than a share of the errors."""
         found = np.zeros(self.count, bool)
         for start, steps in self.steps:
             if steps.has_all(variants):
@@ -135,7 +135,7 @@ class Local:
         return list(self._as_right(zip(some, rows, strict=True)))
 
     def _as_right(self, passed: Iterable[tuple[Block, Array]]) -> Iterator[Steps]:
-        """The steps of cases that passed, held to be exactly right: what they gave is not kept."""
+        """Yield the steps of cases that passed, held to be exactly right: what they gave is not kept."""
         for block, rows in passed:
             some = block.rows(np.flatnonzero(rows) if rows.dtype == bool else rows)
             right = dict(some.answer.outputs)
@@ -152,7 +152,7 @@ class _States:
     others: list[Array] = field(default_factory=list)
 
     def add(self, steps: Steps, group: Array | None, others: Array) -> None:
-        """Those of some steps; none are explained where there is no group."""
+        """Add those of some steps; none are explained where there is no group."""
         self.steps.append(steps)
         self.group.append(np.zeros_like(others) if group is None else group)
         self.others.append(others)
@@ -164,14 +164,14 @@ class _States:
 
 
 def _of(cases: Array) -> Array:
-    """A mask (n,) of cases as one of their states."""
+    """Turn a mask (n,) of cases into one of their states."""
     return cases[:, None, None, None]
 
 
 def _contradicting(
     variants: Sequence[Variant], passed: Iterable[Steps], states: _States
 ) -> list[tuple[Block, Array]]:
-    """The cases that passed, and that the variants would have failed; their states join the others."""
+    """List the cases that passed, and that the variants would have failed; add their states to the others."""
     found = []
     for steps in passed:
         if not steps.has_all(variants):
@@ -185,13 +185,13 @@ def _contradicting(
 
 
 def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:
-    """Which states are as near as admitted to what the variants give, and (n,) which cases they explain."""
+    """Say which states are as near as admitted to what variants give, and (n,) which cases they explain."""
     near = steps.gives(variants)
     return near, steps.explained(near[None])[0]
 
 
 def _rows(steps: Steps, cases: Array) -> Array:
-    """Cases of a stack as a mask of the rows of its block."""
+    """Turn cases of a stack into a mask of the rows of its block."""
     mask = np.zeros(len(steps.part.block), bool)
     mask[steps.stack.rows[cases]] = True
     return mask

@@ -39,8 +39,11 @@ class Proof:
         self._excluded: dict[Names, Blocks] = {}
 
     def chosen(self, found: Sequence[Explanation]) -> list[Explanation]:
-        """The fewest that explain what any does. No case contradicts one that is certain: what those that
-        passed contradict is left uncertain, and all are chosen anew; then failing cases are asked."""
+        """Choose the fewest that explain what any does, and hold them against all cases.
+
+        What passing cases contradict gets a place, or is uncertain, and all are chosen anew. Then failing
+        cases are asked.
+        """
         while True:
             chosen, self._found = fewest(found), found
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
@@ -56,18 +59,18 @@ class Proof:
         return chosen
 
     def _passed(self, names: Names) -> Blocks:
-        """The cases that passed and that variants exclude, by blocks: looked for once."""
+        """List the cases that passed and that variants exclude, by blocks: they are looked for once."""
         if names not in self._excluded:
             self._excluded[names] = self._passing.excluding(_variants(names))
         return self._excluded[names]
 
     def _held(self, one: Explanation) -> Explanation:
-        """The explanation with where it holds, or uncertain, if cases that passed speak against it."""
+        """Say where an explanation holds; leave it uncertain, if cases that passed speak against it."""
         passed = self._passed(one.names)
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
-        """The explanation with where it holds, or uncertain, if failing cases speak against it.
+        """Say where an explanation holds; leave it uncertain, if failing cases speak against it.
 
         Those would show it, and are explained otherwise with certainty, by what is not weaker. Or nothing
         explains them, they are no nearer to it, and there are too many of them.
@@ -85,7 +88,7 @@ class Proof:
         return self._placed(one, self._passed(one.names), against) if against.any() else one
 
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
-        """(n,) the failing cases that nothing certain explains that has all of an explanation's variants."""
+        """(n,) Find the failing cases that nothing certain explains that has all of these variants."""
         doubted = {other.names for other in chosen if not other.certain}
         with_it = [
             other.mask
@@ -95,7 +98,7 @@ class Proof:
         return self._which & ~any_of(with_it, len(self._which))
 
     def _left(self, one: Explanation, unexplained: Array) -> Array:
-        """(n,) the cases of the unexplained that would show an explanation, and are no nearer to it."""
+        """(n,) Find which of the unexplained cases would show an explanation, and are no nearer to it."""
         left, variants = unexplained, _variants(one.names)
         fitted = any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in variants):
@@ -103,8 +106,11 @@ class Proof:
         return self._shown(one.names, left)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
-        """(n,) the cases of `others` that would show an explanation, and are explained by what was chosen
-        besides, which together with it is not what was observed."""
+        """(n,) Find which cases of `others` speak against an explanation.
+
+        They would show it, and are explained by something else that was chosen; the two together are not
+        what was observed.
+        """
         found = np.zeros_like(others)
         for other in chosen:
             if other is not one:
@@ -113,8 +119,7 @@ class Proof:
         return found
 
     def _together(self, one: Explanation, other: Explanation, which: Array) -> Array:
-        """(n,) the cases of `which` that two explanations explain together: one does not show beside the
-        other."""
+        """(n,) Find the cases that two explanations explain together: one does not show beside the other."""
         variants = _variants(dict.fromkeys((*one.names, *other.names)))
         found = []
         for part, rows in by_part(self._parts, which):
@@ -126,7 +131,7 @@ class Proof:
         return _whole(found, len(which))
 
     def _shown(self, names: Names, which: Array) -> Array:
-        """(n,) the failing cases of `which` that would show each of some variants."""
+        """(n,) Find the failing cases of `which` that would show each of some variants."""
         found = []
         for part, rows in by_part(self._parts, which):
             mine, operator = rows.copy(), OPERATORS[part.block.operator]
@@ -140,8 +145,10 @@ class Proof:
         return _whole(found, len(which))
 
     def _placed(self, one: Explanation, passed: Blocks, otherwise: Array) -> Explanation:
-        """The explanation with where it is so, and not in cases that `passed` nor in failing ones that are
-        `otherwise` (n,); uncertain, if nothing tells where."""
+        """Say where an explanation holds: not in those that `passed`, nor in failing ones `otherwise` (n,).
+
+        It is uncertain, if nothing tells where.
+        """
         if not one.stepwise and len(one.names) <= MOST_PLACED:
             failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
             explained = [(p.block, rows) for p, rows in by_part(self._parts, one.mask)]
@@ -156,18 +163,21 @@ class Proof:
 
 
 def _admitted(one: Explanation) -> float:
-    """How many cases may be unexplained without a reason, beside those that it explains."""
+    """Say how many cases may be unexplained without a reason, beside those that it explains."""
     fitted = any(map(has_fitted_number, one.names))
     return 0 if fitted else max(SOME, PARTLY * one.explains)
 
 
 def _weaker(one: Explanation, other: Explanation) -> bool:
-    """Whether more is put together in one explanation than in another, to explain less."""
+    """Say whether more is put together in one explanation than in another, to explain less."""
     return len(one.names) > len(other.names) and one.explains < other.explains
 
 
 def _of_few_bits(name: str) -> bool:
-    """Whether it is a loss of precision, or in no catalogue: of so many one fits a case of wide limits."""
+    """Say whether a variant is a loss of precision, or in no catalogue.
+
+    Of so many, one fits a case of wide tolerances by chance.
+    """
     return name not in CATALOGUE or CATALOGUE[name].kind == "precision"
 
 
@@ -176,7 +186,7 @@ def _variants(names: Iterable[str]) -> tuple[Variant, ...]:
 
 
 def _whole(each: Sequence[Array], count: int) -> Array:
-    """(count,) masks of parts as one, of all failing cases; none of those that are not at hand."""
+    """(count,) Join masks of parts; cases that are not at hand are in none."""
     found = np.zeros(count, bool)
     if each:
         whole = np.concatenate(each)

@@ -95,7 +95,7 @@ class Search:
             self.on_all(_with_smaller(found))
 
     def best(self, most: int) -> list[Variant]:
-        """What explains steps, and what explains most cases alone, in turns."""
+        """List what explains steps, and what explains most cases alone, in turns."""
         alone = [(names, far) for names, far in self.distances.items() if len(names) == 1]
         alone = [one for one in alone if ((one[1] <= 1.0) & self.which).any()]
         alone.sort(key=lambda one: -int((one[1] <= 1.0).sum()))
@@ -123,8 +123,10 @@ class Search:
     def sample(
         self, which: Array, most_parts: int, most_rows: int, tried: int
     ) -> list[FailingBlock]:
-        """Some cases of some parts among `which`, evenly taken, that `tried` combinations of variants may be
-        tried on: those of least work, if on all of them it would take too long."""
+        """Take some cases of some parts among `which`, evenly, to try combinations on.
+
+        It takes those of least work, if to try so many on all of them would take too long.
+        """
         most = self.searching // _SHARE // max(1, tried)
         each = [np.flatnonzero(which[start:end]) for start, end in pairwise(self.starts)]
         works = [part.work for part in self.parts]
@@ -158,7 +160,9 @@ def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple
 
 
 def _with_smaller(several: Sequence[tuple[Variant, ...]]) -> list[tuple[Variant, ...]]:
-    """Combinations, and what is left of each without one of its variants: where that explains a case, what
-    was left out has no part in it."""
+    """Add what is left of each combination without one of its variants.
+
+    Where that explains a case, what was left out has no part in it.
+    """
     smaller = {part for one in several for part in combinations(one, len(one) - 1) if part}
     return [*several, *sorted(smaller, key=names_of)]

@@ -123,7 +123,7 @@ class _Problem:
                 return
 
     def _errors(self, several: Sequence[_Sum]) -> Array:
-        """(c, states) observed less given, in units of what is admitted, for each of several sums."""
+        """(c, states) Compute observed less given, in units of what is admitted, for each of several sums."""
         sums, found = [one.variants(one.numbers) for one in several], []
         for steps, usable in self._several:
             off = (steps.seen - steps.given(sums))[:, usable]
@@ -133,7 +133,7 @@ class _Problem:
     def _slopes(
         self, several: Sequence[tuple[_Sum, Sequence[Term]]]
     ) -> Iterator[tuple[Array, Array]]:
-        """(states,) errors, and (states, terms) minus their slopes by some terms, weighted, of each sum."""
+        """Yield (states,) errors of each sum, and (states, terms) minus slopes by terms, both weighted."""
         moved = [
             one for sum_, by in several for one in (sum_, *(sum_.having(t, SLOPE) for t in by))
         ]

@@ -55,20 +55,25 @@ class Steps:
     base: tuple[Variant, ...] = ()
 
     def given(self, several: Sequence[Sequence[Variant]]) -> Array:
-        """(c, n, direction, rows, hidden) the states after each step under combinations of variants."""
+        """(c, n, direction, rows, hidden) Compute the states after each step under combinations of variants.
+
+        Of one that has copies, there are as many.
+        """
         found = compute(
             [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
         )
         return np.stack([y[..., 0, :] for y, _, _ in found])
 
     def has_all(self, variants: Sequence[Variant]) -> bool:
-        """Whether the operator has what each of the variants is about."""
+        """Say whether the operator has what each of the variants is about."""
         operator = OPERATORS[self.part.block.operator]
         return all(variant.means_something_for(operator) for variant in variants)
 
     def tells(self, needs: Sequence[str]) -> bool:
-        """Whether some case asks for every function (`f.tanh`) among what a variant needs: if none does, the
-        variant changes nothing."""
+        """Say whether some case asks for every function (`f.tanh`) among what a variant needs.
+
+        If none does, the variant changes nothing.
+        """
         return all(need[2:] in self.functions for need in needs if need[2:] in FUNCTIONS)
 
     @cached_property
@@ -103,8 +108,7 @@ class Steps:
         return found
 
     def quantities_under(self, several: Sequence[Sequence[Variant]]) -> list[Mapping[str, Array]]:
-        """The quantities of the steps under each of several combinations of variants, of rows that are taken
-        in some case."""
+        """Collect the quantities of taken steps under each of several combinations of variants."""
         seen: list[dict[str, list[Array]]] = [{} for _ in several]
 
         def bound(mine: dict[str, list[Array]], _: StackedSemantics) -> Alter:
@@ -119,9 +123,11 @@ class Steps:
         return [{name: np.stack(each, axis=1) for name, each in one.items()} for one in seen]
 
     def gives(self, variants: Sequence[Variant]) -> Array:
-        """(n, direction, rows, hidden) which observed states are as near to what variants give together as
-        the criterion admits. Where one jumps, rounding decides on which side of a jump a quantity is: there
-        it is enough to be as near to what is given if all quantities are off by JUMPED."""
+        """(n, direction, rows, hidden) Say which observed states are what variants give together.
+
+        Where one jumps, rounding decides on which side of a jump a quantity is. There it is enough to be
+        near to what is given if all quantities are off by JUMPED.
+        """
         found: Array = self.near(self.given([variants]))[0]
         if any(variant.jumps for variant in variants):
             for share in (-JUMPED, JUMPED):
@@ -129,23 +135,27 @@ class Steps:
         return found
 
     def near(self, given: Array) -> Array:
-        """(c, …) which observed states are as near to what is given as the criterion admits: more, where what
-        was observed is larger than what is right."""
+        """(c, …) Say which observed states are as near to what is given as the criterion admits.
+
+        That is more, where what was observed is larger than what is right.
+        """
         return _within(self.seen, given, self._room)
 
     def shown(self, variants: Sequence[Variant]) -> Array:
-        """(n, direction, rows, hidden) in which states variants give together something clearly not right."""
+        """(n, direction, rows, hidden) Say in which states variants give something clearly not right."""
         near = _within(self.given([variants])[0], self.right, self._room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def excluded(self, given: Array) -> Array:
-        """(c, …) which states, of cases that passed and are held to be right, are not what is given: it is
-        further from them than they may be from what was observed, and that from what explains it."""
+        """(c, …) Say which states, of cases that passed and are held to be right, are not what is given.
+
+        It is further from them than they may be from what was observed, and that from what explains it.
+        """
         near = _within(self.seen, given, self._room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def explained(self, near: Array) -> Array:
-        """(c, n) of which cases every state that is wrong by itself is among those that are `near` (c, …)."""
+        """(c, n) Say of which cases every state that is wrong by itself is `near` (c, …)."""
         given = (near | ~self.wrong).all(axis=(2, 3, 4))
         return np.asarray(given & self.wrong.any(axis=(1, 2, 3)))
 
@@ -159,7 +169,7 @@ class Steps:
         return admitted.reshape(self.seen.shape)
 
     def rows(self, which: Array) -> Steps:
-        """The steps of some of the rows."""
+        """Take the steps of some of the rows."""
         return replace(
             self,
             inputs=replace(
@@ -176,7 +186,7 @@ class Steps:
         )
 
     def only(self, cases: Array) -> Steps:
-        """The steps of some of the cases."""
+        """Take the steps of some of the cases."""
         return replace(
             self,
             stack=self.stack.only(cases),
@@ -190,7 +200,7 @@ class Steps:
 
 
 def steps_of(part: FailingBlock) -> list[Steps]:
-    """The steps of the cases of a block; nothing where the states between them were not handed out."""
+    """List the steps of the cases of a block; none where the states between them were not handed out."""
     operator, block = OPERATORS[part.block.operator], part.block
     attributes = operator.with_defaults(block.given[0])
     shared = shared_outputs(operator, attributes, part.observed)
@@ -212,7 +222,7 @@ def steps_of(part: FailingBlock) -> list[Steps]:
 
 
 def _states(shared: Arrays) -> Array | None:
-    """(n, direction, batch, time, hidden) every state, as far as the outputs hold them."""
+    """(n, direction, batch, time, hidden) Take every state, as far as the outputs hold them."""
     if "y" in shared:
         return shared["y"]
     return shared["ho"][..., None, :] if "ho" in shared else None
@@ -252,30 +262,30 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
 
 
 def bounded(differences: Array, otherwise: float) -> Array:
-    """Differences (≥ 0), each no larger than MOST_ERROR; `otherwise` for those that are not finite."""
+    """Limit differences (≥ 0) to MOST_ERROR; put `otherwise` for those that are not finite."""
     return np.where(np.isfinite(differences), np.minimum(differences, MOST_ERROR), otherwise)
 
 
 def share_left(before: Array, after: Array) -> Array:
-    """Of errors, the share that is left of their sum along the last axis: NaN where that is not finite."""
+    """Compute the share of errors that is left of their sum along the last axis, or NaN."""
     size = np.maximum(np.abs(before).sum(axis=-1), 1e-300)
     return np.asarray(np.abs(after).sum(axis=-1) / size)
 
 
 def _within(one: Array, other: Array, limit: Array) -> Array:
-    """Whether elements are equal, NaN in both, or no further apart than a limit."""
+    """Say whether elements are equal, NaN in both, or no further apart than a limit."""
     with np.errstate(invalid="ignore", over="ignore"):
         same = (one == other) | (np.isnan(one) & np.isnan(other))
         return np.asarray(same | (np.abs(one - other) <= limit))
 
 
 def _nudged(share: float) -> Variant:
-    """Every quantity of a step off by a share of it."""
+    """Make a variant that has every quantity of a step off by a share of it."""
     return Variant("nudged", "", alter=lambda _: lambda _, value: value * (1.0 + share))
 
 
 def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:
-    """(n,) whether Y is zero past every row's length, and the last state that of the row's last step."""
+    """(n,) Say whether Y is zero past every row's length, and the last state that of the row's last step."""
     lengths, time = stack.inputs.lengths, seen.shape[-2]
     past = (np.arange(time) >= lengths[..., None])[:, None, :, :, None]
     fine = ~((seen != 0) & past).any(axis=(1, 2, 3, 4))

@@ -23,12 +23,12 @@ Shares = Iterator[tuple[Variants, float]]
 
 
 def listed(steps: Steps) -> Shares:
-    """The variants without a number, with their `shares`."""
+    """List the variants without a number, with their `shares`."""
     return shares(steps, [(variant,) for variant in told_by(steps)])
 
 
 def told_by(steps: Steps) -> list[Variant]:
-    """The variants without a number that a step tells, and that may come on top of those it is held under."""
+    """List the variants without a number that a step tells, and that may come on top of the base of steps."""
     block = steps.part.block
     return [
         v
@@ -44,8 +44,10 @@ def told_by(steps: Steps) -> list[Variant]:
 
 
 def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
-    """Each combination, with what share it gives of all wrong states, or takes of their error; 1 if it gives
-    every one of some case."""
+    """Yield each combination with the share that it gives of all wrong states, or takes of their error.
+
+    The share is 1 if it gives every wrong state of some case.
+    """
     wrong = steps.wrong
     count = max(1, int(wrong.sum()))
     size = at_once(steps)
@@ -62,18 +64,18 @@ def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
 
 
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
-    """(c, n) whether combinations of variants give every state of a case that is wrong by itself."""
+    """(c, n) Say whether combinations of variants give every state of a case that is wrong by itself."""
     return steps.explained(steps.near(steps.given(several)))
 
 
 def at_once(steps: Steps) -> int:
-    """So many variants are computed at once."""
+    """Say how many variants are computed at once."""
     arrays = (steps.inputs.x, *steps.inputs.w.values(), *steps.inputs.r.values(), steps.seen)
     return max(1, BATCH_BYTES // (8 * sum(array.size for array in arrays)))
 
 
 def of_error(steps: Steps, given: Array) -> Array:
-    """(c,) of the finite errors of the wrong states, the share that is left by what is given (c, …)."""
+    """(c,) Compute the share of the finite errors of wrong states that is left by what is given (c, …)."""
     seen, right = steps.seen[steps.wrong], steps.right[steps.wrong]
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.abs(seen - right)
