@@ -13,7 +13,7 @@ from ...cases.dtypes import Array
 FEWEST = 3
 """Minimum members of each group, and of others that a condition excludes: fewer share much by chance."""
 SURE, ENOUGH = 20, 12
-"""Minimum ways to choose the group for each feature that is tried: so chance finds one in 5 % of searches.
+"""Minimum ways to choose the group for each feature tried: chance finds one in 5 % of searches.
 Maximum members that count for that: with more the number only grows."""
 FEWEST_REAL, SHARE_REAL = 12, 0.1
 """Minimum members of each group, and others by members, where a threshold may lie anywhere."""
@@ -43,7 +43,7 @@ def whether(values: Sequence[Array], yes: str, no: str = "") -> Feature:
 
 @dataclass(frozen=True)
 class Condition:
-    """What all members of the group fulfil, and so many `exceptions` of the others, in words."""
+    """What all members of the group fulfil, and `exceptions` of the others, in words."""
 
     words: str
     feature: Feature

@@ -23,7 +23,7 @@ from ..judging.criterion import Criterion, chosen_criteria
 from .failing import elements, room
 
 MOST_LOOKED_AT = 2048
-"""Maximum passed cases that candidates are held against, evenly taken: a variant of each costs 0.1 ms."""
+"""Maximum passed cases that candidates are tested against, evenly taken: a variant of each costs 0.1 ms."""
 MOST_WORK = 1 << 35
 """Maximum work of holding candidates, or one explanation, against cases that passed (gen.variants.work)."""
 
@@ -53,7 +53,7 @@ class Passing:
         self._passed, self.criteria = passed, criteria or chosen_criteria()
         total = sum(len(one.rows) for one in passed)
         self.every = max(1.0, total / MOST_LOOKED_AT)
-        """How many there are for each that candidates are held against."""
+        """How many there are for each that candidates are tested against."""
         self.counts = Counter[str]()
         """By dtype, how many cases passed."""
         for one in passed:
@@ -61,7 +61,7 @@ class Passing:
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """The cases that candidates are held against."""
+        """The cases that candidates are tested against."""
         return list(_sampled(self._passed, self.every))
 
     def every_block(self) -> Iterable[Block]:
@@ -76,7 +76,7 @@ class Passing:
         return self._excluding(self.every_block(), [variants], share)[0]
 
     def contradicting(self, several: Sequence[Sequence[Variant]]) -> list[Blocks]:
-        """List the same for each of several combinations, of the cases that candidates are held against."""
+        """List the same for each of several combinations, of the cases that candidates are tested against."""
         return self._excluding(self.blocks, several, 1.0)
 
     def _excluding(
@@ -127,7 +127,7 @@ def excluded(
 
 
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:
-    """Yield blocks of every so many of the passed cases, counted through all of them."""
+    """Yield blocks of one of `every` passed cases, counted through all of them."""
     start = 0
     for file, blocks in groupby(passed, lambda one: one.file):
         vectors = open_vectors(file)

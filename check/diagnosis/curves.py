@@ -21,7 +21,7 @@ from .local import Local
 from .steps import Steps, share_left
 
 MOST_LEFT = 0.4
-"""Maximum share of the error of rows, and of a case, that a curve leaves; a false one leaves nearly all."""
+"""Maximum share of the error of rows, or of a case, that a curve leaves; a false one leaves most."""
 UNHELPED = 0.1
 """Maximum cases that ask for the function and are wrong otherwise, by those explained; chance gives few."""
 CLOSE = 0.5

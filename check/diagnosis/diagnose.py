@@ -4,8 +4,8 @@ What was never written comes first (`unwritten`). A case is explained by a varia
 observed is what the variant gives, within the tolerance, and not what was asked for (`failing`). `search`
 tries the variants of the catalogue; `beyond` takes what they leave one step at a time, and finds numbers
 and places. Chosen are the fewest that explain what any of them does (`explanations`), and what is certain
-of them is held against all cases that passed, and those that failed otherwise (`proof`). What is left is
-held against coarser arithmetic, then against curves that are added to a function (`curves`); of what is
+of them is tested against all cases that passed, and those that failed otherwise (`proof`). What is left is
+compared with coarser arithmetic, then with curves that are added to a function (`curves`); of what is
 left then, `hints` says what is known.
 """
 
@@ -44,12 +44,12 @@ it."""
 MOST_TOGETHER = 8
 """Maximum variants of those found that are tried together."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
-"""Maximum blocks, and cases of each, taken one step at a time; that is the work of so many variants."""
+"""Maximum blocks, and cases of each, taken one step at a time; the work of each, in variants of it."""
 MOST_BASES = 3
 """Maximum variants of those found to which a second mistake is sought, one step at a time."""
 ROUNDS, TRIED = 3, 8
 """Maximum samples of the unexplained that are looked at beyond the catalogue, as in `search`; and maximum
-candidates of each that are held against all cases: the best come first."""
+candidates of each that are tested against all cases: the best come first."""
 
 
 def diagnose(
@@ -69,14 +69,14 @@ def diagnose(
     rows += left_out
     if not rows:
         return Diagnosis()
-    held = [arithmetic.get(case_id, "") for _, case_id in rows]
-    which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, held, strict=True)])
-    coarse = np.array([bool(name) for name in held])
+    classes = [arithmetic.get(case_id, "") for _, case_id in rows]
+    which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, classes, strict=True)])
+    coarse = np.array([bool(name) for name in classes])
     unfilled = unwritten(parts, passing, len(rows))
     done = any_of((cases for _, cases in unfilled), len(rows))
     search = Search(parts, which & ~done)
     local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
-    narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, held, strict=True)]
+    narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, classes, strict=True)]
     placed = _searched(search, local, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which & ~done)
     chosen = Proof(parts, passing, local, which).chosen(found)
@@ -84,7 +84,7 @@ def diagnose(
     explained = done | any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
-    coarser = list(arithmetic_findings(parts, rows, held, in_doubt, passing.counts))
+    coarser = list(arithmetic_findings(parts, rows, classes, in_doubt, passing.counts))
     explained |= any_of((cases for _, cases in coarser), len(rows))
     curved = find_other_function(local, which & ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
@@ -95,7 +95,7 @@ def diagnose(
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         again = _known(parts, left, passing, local, replies, again)
-    again += sizes_of_errors(rows, held, left, passing.counts)
+    again += sizes_of_errors(rows, classes, left, passing.counts)
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),
@@ -116,25 +116,24 @@ def _known(
 ) -> list[str]:
     """Say what is known of cases that nothing explains, and what these or others gave when asked `again`."""
     if replies and left.any() and not again:
-        said = answered_otherwise(parts, left, replies)
-        again = [said] if said else []
+        hint = answered_otherwise(parts, left, replies)
+        again = [hint] if hint else []
     return [*again, *hints(parts, left, passing, local)]
 
 
 def _asked_again(
     parts: Sequence[FailingBlock], chosen: Sequence[Explanation], replies: Replies | None
 ) -> tuple[list[Explanation], list[str]]:
-    """Ask again what explanations hold for in some place alone, and say what is to be said of that.
+    """Ask again what explanations explain in some place alone; return a hint, too.
 
     If a case gives other numbers then, the place may be a time: the explanation is uncertain.
     """
-    found, said = list(chosen), ""
+    found, hint = list(chosen), ""
     for number, one in enumerate(chosen):
-        if replies and one.certain and one.where:
-            told = answered_otherwise(parts, one.mask, replies)
-            if told:
-                found[number], said = replace(one, certain=False, where=""), told
-    return found, [said] if said else []
+        asked = one.certain and one.where
+        if replies and asked and (other := answered_otherwise(parts, one.mask, replies)):
+            found[number], hint = replace(one, certain=False, where=""), other
+    return found, [hint] if hint else []
 
 
 def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> list[Explained]:

@@ -86,8 +86,8 @@ def explanations(
         one = Explanation(names, mask, near, count)
         if count > PARTLY * one.explains:
             explained = [(part.block, rows) for part, rows in by_part(search.parts, mask)]
-            told = what_tells_apart(explained, others) if len(names) <= MOST_PLACED else []
-            where = next(iter(told), "")
+            places = what_tells_apart(explained, others) if len(names) <= MOST_PLACED else []
+            where = next(iter(places), "")
             if not where and one.explains <= min(count, which.sum() / 2):
                 continue
             one = replace(one, where=where, certain=bool(where))

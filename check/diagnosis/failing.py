@@ -32,7 +32,7 @@ MOST_BYTES = 256 << 20
 class FailingBlock:
     """The failing cases of one block: row i of everything is case i.
 
-    An output may be off from a variant's by what the criterion admits, or eight times the median of
+    An output may differ from a variant's as far as the criterion admits, or eight times the median of
     that in the case, larger by as much as the variant's outputs are larger, and by one rounding.
     """
 
@@ -51,9 +51,9 @@ class FailingBlock:
     def bytes(self) -> int:
         """What it holds, about: inputs, outputs and tolerances, and of the outputs four arrays in float64."""
         answers = self.block.answers.values()
-        held = [self.block.inputs, self.observed, *(answer.outputs for answer in answers)]
-        held += [limits for answer in answers for limits in answer.tolerances.values()]
-        return sum(a.nbytes for arrays in held for a in arrays.values()) + 4 * self._seen.nbytes
+        arrays = [self.block.inputs, self.observed, *(answer.outputs for answer in answers)]
+        arrays += [limits for answer in answers for limits in answer.tolerances.values()]
+        return sum(a.nbytes for one in arrays for a in one.values()) + 4 * self._seen.nbytes
 
     @property
     def holds_numbers(self) -> Array:

@@ -1,4 +1,4 @@
-"""Explanations that are held against every failing case one step at a time, and against cases that passed."""
+"""Explanations that are tested on every failing case one step at a time, and on cases that passed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .places import where
 from .steps import Steps, share_left, steps_of
 
 MOST_BLOCKS, CASES_EACH = 24, 6
-"""Maximum blocks of passing cases whose steps candidates are held against, and cases of each: 144 in all."""
+"""Maximum blocks of passing cases whose steps candidates are tested on, and cases of each: 144 in all."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Local:
     ) -> Explained | None:
         """Find the cases that variants explain together, and where.
 
-        None where they explain none, or would spoil states of these that are right. They are held against
+        None where they explain none, or would spoil states of these that are right. They are tested on
         cases that `passed`, by blocks, with which of each; against a few, if these are not given. And
         against the failing cases that are known to be `otherwise` (n,).
         """
@@ -103,8 +103,8 @@ class Local:
         contradicting = _contradicting(variants, against, states)
         if not within and not contradicting:
             return Explained(variants, found, "", True, wrong)
-        told = [] if within else what_tells_apart(explained, contradicting)
-        place = told[0] if told else where(states.steps, states.group, states.others)
+        places = [] if within else what_tells_apart(explained, contradicting)
+        place = places[0] if places else where(states.steps, states.group, states.others)
         if within and not place:
             return None
         return Explained(variants, found, place, bool(place), wrong)
@@ -135,7 +135,7 @@ class Local:
         return list(self._as_right(zip(some, rows, strict=True)))
 
     def _as_right(self, passed: Iterable[tuple[Block, Array]]) -> Iterator[Steps]:
-        """Yield the steps of cases that passed, held to be exactly right: what they gave is not kept."""
+        """Yield the steps of cases that passed, taken as exactly right: what they gave is not kept."""
         for block, rows in passed:
             some = block.rows(np.flatnonzero(rows) if rows.dtype == bool else rows)
             right = dict(some.answer.outputs)

@@ -1,4 +1,4 @@
-"""What is to be said with certainty is held against every case that passed, and the others that failed."""
+"""Testing what is certain against every case that passed, and the others that failed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .local import Local
 NEARER = 0.4
 """Maximum share of the errors of steps that one mistake of two leaves; without the first, all is left."""
 SOME = 3
-"""Minimum cases of what is in no catalogue, or a loss of precision: of so many, one fits two cases by chance.
+"""Minimum cases of what is in no catalogue, or a loss of precision: of those many, one fits two by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
 
 
@@ -35,7 +35,7 @@ class Proof:
         self._parts, self._passing, self._local, self._which = parts, passing, local, which
         self._found: Sequence[Explanation] = ()
         self._proven: dict[int, Explanation] = {}
-        """What has been held against all that passed, by identity."""
+        """What was tested against all that passed, by identity."""
         self._excluded: dict[Names, Blocks] = {}
 
     def chosen(self, found: Sequence[Explanation]) -> list[Explanation]:
@@ -49,9 +49,9 @@ class Proof:
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
                 break
-            held = {id(one): self._held(one) for one in new}
-            self._proven |= {id(one): one for one in held.values()}
-            found = [held.get(id(one), one) for one in found]
+            tested = {id(one): self._tested(one) for one in new}
+            self._proven |= {id(one): one for one in tested.values()}
+            found = [tested.get(id(one), one) for one in found]
             found.sort(key=lambda one: one.rank)
         certain = None
         while certain != (certain := [one.certain for one in chosen]):
@@ -64,7 +64,7 @@ class Proof:
             self._excluded[names] = self._passing.excluding(_variants(names))
         return self._excluded[names]
 
-    def _held(self, one: Explanation) -> Explanation:
+    def _tested(self, one: Explanation) -> Explanation:
         """Say where an explanation holds; leave it uncertain, if cases that passed speak against it."""
         passed = self._passed(one.names)
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
@@ -72,8 +72,8 @@ class Proof:
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
         """Say where an explanation holds; leave it uncertain, if failing cases speak against it.
 
-        Those would show it, and are explained otherwise with certainty, by what is not weaker. Or nothing
-        explains them, they are no nearer to it, and there are too many of them.
+        Those would show it, and are explained otherwise with certainty, and by no weaker explanation. Or
+        nothing explains them, they are no nearer to it, and there are too many of them.
         """
         if not one.certain:
             return one
@@ -152,13 +152,13 @@ class Proof:
         if not one.stepwise and len(one.names) <= MOST_PLACED:
             failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
             explained = [(p.block, rows) for p, rows in by_part(self._parts, one.mask)]
-            if told := what_tells_apart(explained, [*passed, *failed]):
-                return one if one.where in told else replace(one, where=told[0])
+            if places := what_tells_apart(explained, [*passed, *failed]):
+                return one if one.where in places else replace(one, where=places[0])
         variants = _variants(one.names)
         if all(variant.within_a_step for variant in variants):
-            held = self._local.explained(variants, passed, otherwise)
-            if held is not None and held.certain and (mask := one.mask & held.cases).any():
-                return replace(one, mask=mask, where=held.where)
+            local = self._local.explained(variants, passed, otherwise)
+            if local is not None and local.certain and (mask := one.mask & local.cases).any():
+                return replace(one, mask=mask, where=local.where)
         return replace(one, certain=False)
 
 
@@ -176,7 +176,7 @@ def _weaker(one: Explanation, other: Explanation) -> bool:
 def _of_few_bits(name: str) -> bool:
     """Say whether a variant is a loss of precision, or in no catalogue.
 
-    Of so many, one fits a case of wide tolerances by chance.
+    There are many, and one fits a case of wide tolerances by chance.
     """
     return name not in CATALOGUE or CATALOGUE[name].kind == "precision"
 

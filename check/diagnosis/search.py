@@ -39,8 +39,8 @@ _SHARE = 2
 class Search:
     """What has been tried: by names of variants, the distance of every failing case.
 
-    `which` (n,) says what is to be explained; where no number was observed, nothing is. Cases behind those of
-    the parts are never looked at.
+    `which` (n,) says what needs an explanation; where no number was observed, nothing is. Cases behind
+    those of the parts are never looked at.
     """
 
     def __init__(self, parts: Sequence[FailingBlock], which: Array) -> None:
@@ -52,7 +52,7 @@ class Search:
         self.by_work = sorted(range(len(parts)), key=lambda place: parts[place].work)
         self.passed_over = np.arange(len(which)) >= self.starts[-1]
         """(n,) the cases on which something was not tried, for it took too long: what explains others, or, in
-        whatever case is left, what a stage of the search tries."""
+        any case that is left, what a stage of the search tries."""
         self.distances: dict[Names, Array] = {}
         self.found: list[Variant] = []
         """What explains failing cases alone, or their steps: what is tried together with others."""
@@ -125,7 +125,7 @@ class Search:
     ) -> list[FailingBlock]:
         """Take some cases of some parts among `which`, evenly, to try combinations on.
 
-        It takes those of least work, if to try so many on all of them would take too long.
+        It takes those of least work, if it would take too long to try `tried` combinations on all of them.
         """
         most = self.searching // _SHARE // max(1, tried)
         each = [np.flatnonzero(which[start:end]) for start, end in pairwise(self.starts)]

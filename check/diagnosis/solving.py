@@ -1,7 +1,7 @@
 """Solve for what steps have too much or too little of: coefficients, by least squares over many states.
 
 The observed state after a step is a smooth function of what is added to the quantities of the step. So the
-terms are chosen greedily by what they take from the error, and their coefficients follow by Gauss-Newton
+terms are chosen greedily, by how much of the error they take, and their coefficients follow by Gauss-Newton
 steps; slopes are differences of two evaluations of the one GRU.
 
 Source: Å. Björck, Numerical Methods for Least Squares Problems, 1996, sections 9.2 and 9.3.

@@ -1,8 +1,8 @@
 """One step at a time: from the observed state before a step, the state that the step should give.
 
 Where Y gives every state, or where there is one step, each step of a failing case can be looked at by
-itself: a step that is wrong by itself is told from one that inherits what was wrong before it, and what
-explains it needs no error to be carried along.
+itself: a step that is wrong by itself is distinguished from one that inherits what was wrong before it, and
+what explains it needs no error to be carried along.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Steps:
     one another; `taken` (n, rows) says which steps there are. `number` (n, direction, rows) is the step's
     number in the order of processing, `row` (rows,) the row of the batch.
     `rest` (n,) says of which cases all that is no step's state is as it should be after these states: Y past
-    a row's length, and the last state. `base` are variants that all is held to be computed under.
+    a row's length, and the last state. `base` are variants under which all is taken to be computed.
     """
 
     part: FailingBlock
@@ -147,7 +147,7 @@ class Steps:
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def excluded(self, given: Array) -> Array:
-        """(c, …) Say which states, of cases that passed and are held to be right, are not what is given.
+        """(c, …) Say which states, of cases that passed and are taken as right, are not what is given.
 
         It is further from them than they may be from what was observed, and that from what explains it.
         """

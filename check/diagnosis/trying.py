@@ -75,7 +75,7 @@ def at_once(steps: Steps) -> int:
 
 
 def of_error(steps: Steps, given: Array) -> Array:
-    """(c,) Compute the share of the finite errors of wrong states that is left by what is given (c, …)."""
+    """(c,) Compute the share of the finite errors of wrong states that is left under what is given (c, …)."""
     seen, right = steps.seen[steps.wrong], steps.right[steps.wrong]
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.abs(seen - right)
