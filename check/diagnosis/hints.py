@@ -16,7 +16,7 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part
 from .local import Local
-from .places import Elements, where
+from .places import Elements, Split, where
 
 MOST_RIGHT = 0.5
 """Maximum share of what is right that lies in the place of what is wrong: with more, it is hardly a place."""
@@ -44,27 +44,26 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
 
 def _of_steps(local: Local, which: Array) -> list[str]:
     """Say which steps are wrong from the state before them. NaN after NaN is neither right nor wrong."""
-    steps, group, others = [], [], []
+    each: list[Split] = []
     count = clear = 0
     inherited = False
     for start, one in local.steps:
         mine = which[start + one.stack.rows]
         if mine.any():
             cases = mine[:, None, None, None]
+            group = one.wrong & cases
             right, nan = one.taken[:, None, :, None] & cases & ~one.wrong, np.isnan(one.seen)
-            steps.append(one)
-            group.append(one.wrong & cases)
-            others.append(right & ~nan)
+            each.append((one, group, right & ~nan))
             inherited |= bool((right & nan).any())
             count += int(mine.sum())
-            clear += int(group[-1].any(axis=(1, 2, 3)).sum())
-    wrong, fine = (any(mask.any() for mask in masks) for masks in (group, others))
+            clear += int(group.any(axis=(1, 2, 3)).sum())
+    wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
     if fine and not wrong and not inherited:
         either = "either each is off by a little, or states are handed out wrongly"
         return [f"every step is right up to rounding, given the state before it: {either}"]
     if wrong and not fine and not inherited:
         return ["every step goes wrong, given the state before it"]
-    place = where(steps, group, others, MOST_RIGHT) if wrong and fine else ""
+    place = where(each, MOST_RIGHT) if wrong and fine else ""
     if not place:
         return []
     few = f" in {clear} of {count} cases, and in the others none clearly does" * (clear < count)
@@ -81,8 +80,7 @@ def _of_one_output(parts: Sequence[FailingBlock]) -> list[str]:
     [name] = names
     mine = [(part, each[name]) for part, each in zip(parts, wrong, strict=True) if name in each]
     found = [one for part, array in mine for one in _elements(part, array, name)]
-    states, group = zip(*found, strict=True)
-    place = where(states, group, [~mask for mask in group], MOST_RIGHT)
+    place = where([(one, mask, ~mask) for one, mask in found], MOST_RIGHT)
     return [f"only {name} is wrong{place and f', {place}'}"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, any_of, evenly
 from .finding import Names, names_of
-from .places import where
+from .places import Split, where
 from .steps import Steps, share_left, steps_of
 
 MOST_BLOCKS, CASES_EACH = 24, 6
@@ -80,31 +80,38 @@ class Local:
         cases that `passed`, by blocks, with which of each; against a few, if these are not given. And
         against the failing cases that are known to be `otherwise` (n,).
         """
-        found, states = np.zeros(self.count, bool), _States()
-        explained: list[tuple[Block, Array]] = []
+        found, states = np.zeros(self.count, bool), list[Split]()
+        explained, contradicting = list[tuple[Block, Array]](), list[tuple[Block, Array]]()
         for start, steps in self.steps:
             if not steps.has_all(variants):
                 continue
-            near, cases = _explains(steps, variants)
+            near = steps.gives(variants)
+            cases, nothing = steps.explained(near[None])[0], np.zeros_like(near)
             if otherwise is not None:
                 besides = otherwise[start + steps.stack.rows]
                 cases &= ~besides
                 if besides.any():
-                    states.add(steps, None, ~near & steps.shown(variants) & _of(besides))
+                    shown = steps.shown(variants) & _of(besides)
+                    states.append((steps, nothing, ~near & shown))
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
                 only = _of(cases) & steps.taken[:, None, :, None]
-                states.add(steps, steps.wrong & only, ~steps.wrong & ~near & only)
+                states.append((steps, steps.wrong & only, ~steps.wrong & ~near & only))
                 explained.append((steps.part.block, _rows(steps, cases)))
         if not explained:
             return None
-        wrong, within = states.count, any(mask.any() for mask in states.others)
-        against = self.passing if passed is None else self._as_right(passed)
-        contradicting = _contradicting(variants, against, states)
+        wrong = sum(int(group.sum()) for _, group, _ in states)
+        within = any(others.any() for _, _, others in states)
+        for steps in self.passing if passed is None else self._as_right(passed):
+            if steps.has_all(variants):
+                off = steps.excluded(steps.given([variants]))[0]
+                if (cases := np.asarray(off.any(axis=(1, 2, 3)))).any():
+                    states.append((steps, np.zeros_like(off), off))
+                    contradicting.append((steps.part.block, _rows(steps, cases)))
         if not within and not contradicting:
             return Explained(variants, found, "", True, wrong)
         places = [] if within else what_tells_apart(explained, contradicting)
-        place = places[0] if places else where(states.steps, states.group, states.others)
+        place = places[0] if places else where(states)
         if within and not place:
             return None
         return Explained(variants, found, place, bool(place), wrong)
@@ -142,52 +149,9 @@ class Local:
             yield from steps_of(FailingBlock(some, right, self._passing.criteria[block.dtype]))
 
 
-@dataclass
-class _States:
-    """Steps, with the states that variants explain, and others where they would show and do not: masks
-    (n, direction, rows, hidden), one of each of the steps."""
-
-    steps: list[Steps] = field(default_factory=list)
-    group: list[Array] = field(default_factory=list)
-    others: list[Array] = field(default_factory=list)
-
-    def add(self, steps: Steps, group: Array | None, others: Array) -> None:
-        """Add those of some steps; none are explained where there is no group."""
-        self.steps.append(steps)
-        self.group.append(np.zeros_like(others) if group is None else group)
-        self.others.append(others)
-
-    @property
-    def count(self) -> int:
-        """How many states are explained."""
-        return sum(int(mask.sum()) for mask in self.group)
-
-
 def _of(cases: Array) -> Array:
     """Turn a mask (n,) of cases into one of their states."""
     return cases[:, None, None, None]
-
-
-def _contradicting(
-    variants: Sequence[Variant], passed: Iterable[Steps], states: _States
-) -> list[tuple[Block, Array]]:
-    """List the cases that passed, and that the variants would have failed; add their states to the others."""
-    found = []
-    for steps in passed:
-        if not steps.has_all(variants):
-            continue
-        off = steps.excluded(steps.given([variants]))[0]
-        cases = np.asarray(off.any(axis=(1, 2, 3)))
-        if cases.any():
-            states.add(steps, None, off)
-            found.append((steps.part.block, _rows(steps, cases)))
-    return found
-
-
-def _explains(steps: Steps, variants: Sequence[Variant]) -> tuple[Array, Array]:
-    """Say which states are as near as admitted to what variants give, and (n,) which cases they explain."""
-    near = steps.gives(variants)
-    return near, steps.explained(near[None])[0]
 
 
 def _rows(steps: Steps, cases: Array) -> Array:

@@ -37,19 +37,15 @@ class Elements:
 
 
 States = Steps | Elements
+Split = tuple[States, Array, Array]
+"""States, with which of them are in a group, and which are others: masks (n, direction, rows, hidden)."""
 
 
-def where(
-    states: Sequence[States],
-    group: Sequence[Array],
-    others: Sequence[Array],
-    exceptions: float = 0.0,
-) -> str:
+def where(each: Sequence[Split], exceptions: float = 0.0) -> str:
     """Say the simplest place where the states of the group are, and of the others no more than a share.
 
-    "" where there is none, or most that are there are others. Both are masks (n, direction, rows, hidden).
+    "" where there is none, or most that are there are others.
     """
-    each = zip(states, group, others, strict=True)
     known = [one for one in each if one[1].any() or one[2].any()]
     features = _features([one for one, _, _ in known])
     groups = Groups([mask for _, mask, _ in known], [mask for _, _, mask in known])
