@@ -104,7 +104,7 @@ class Local:
         within = any(others.any() for _, _, others in states)
         for steps in self.passing if passed is None else self._as_right(passed):
             if steps.has_all(variants):
-                off = steps.excluded(steps.given([variants]))[0]
+                off = steps.shown(variants)
                 if (cases := np.asarray(off.any(axis=(1, 2, 3)))).any():
                     states.append((steps, np.zeros_like(off), off))
                     contradicting.append((steps.part.block, _rows(steps, cases)))

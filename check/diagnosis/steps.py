@@ -55,10 +55,7 @@ class Steps:
     base: tuple[Variant, ...] = ()
 
     def given(self, several: Sequence[Sequence[Variant]]) -> Array:
-        """(c, n, direction, rows, hidden) Compute the states after each step under combinations of variants.
-
-        Of one that has copies, there are as many.
-        """
+        """(c, n, direction, rows, hidden) Compute the states after each step under each combination."""
         found = compute(
             [(*self.base, *variants) for variants in several], self.stack.semantics, self.inputs
         )
@@ -144,14 +141,6 @@ class Steps:
     def shown(self, variants: Sequence[Variant]) -> Array:
         """(n, direction, rows, hidden) Say in which states variants give something clearly not right."""
         near = _within(self.given([variants])[0], self.right, self._room + self.limits)
-        return np.asarray(~near & self.taken[:, None, :, None])
-
-    def excluded(self, given: Array) -> Array:
-        """(c, …) Say which states, of cases that passed and are taken as right, are not what is given.
-
-        It is further from them than they may be from what was observed, and that from what explains it.
-        """
-        near = _within(self.seen, given, self._room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def explained(self, near: Array) -> Array:
