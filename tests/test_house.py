@@ -21,9 +21,9 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 2_829,
+    "gen/variants": 2_835,
     "check": 10_970,
-    "check/diagnosis": 3_546,
+    "check/diagnosis": 3_380,
     "tests": 22_540,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
