@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_835,
     "check": 10_970,
     "check/diagnosis": 3_380,
-    "tests": 22_540,
+    "tests": 22_550,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_050, 186, 20_000

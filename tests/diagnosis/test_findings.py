@@ -56,7 +56,6 @@ def first_operator(variant) -> str:
         (ONNX, {"rb-twice-zr"}),
         (CELL, {"bias-ignored@tail-of-4"}),
         (CELL, {"r-squared@tail-of-4"}),  # other units become wrong, too
-        (CELL, {"r-h-over-root@tail-of-4"}),
         # several at once
         (SEQUENCE, {"lbr-ignored", "lengths-ignored"}),
         (SEQUENCE, {"gate-order-rzh", "Y-directions-exchanged"}),
