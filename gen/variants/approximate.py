@@ -108,8 +108,19 @@ def _own(name: str, about: str) -> Mistake:
     return Mistake(name, about, called(name))
 
 
-_IDENTITY, _RELU = _always("affine", 1.0), _always("relu")
-_TANH, _SIGMOID = _always("tanh"), _always("sigmoid")
+_OFTEN = {
+    "sigmoid": ("sigmoid", _always("sigmoid")),
+    "tanh": ("tanh", _always("tanh")),
+    "relu": ("relu", _always("relu")),
+    "linear": ("the identity", _always("affine", 1.0)),
+}
+"""What many functions are confused with."""
+
+
+def _as(asked: str, others: str, needs: tuple[str, ...] = ()) -> tuple[Mistake, ...]:
+    """Make the mistakes that are some of _OFTEN."""
+    return tuple(Mistake(f"{asked}-as-{one}", *_OFTEN[one], needs) for one in others.split())
+
 
 MISTAKES: dict[str, tuple[Mistake, ...]] = {
     "sigmoid": (
@@ -117,54 +128,36 @@ MISTAKES: dict[str, tuple[Mistake, ...]] = {
                 _always("hard-sigmoid", 0.2, 0.5)),
         Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
                 _always("hard-sigmoid", 1.0 / 6.0, 0.5)),
-        Mistake("sigmoid-as-tanh", "tanh", _TANH),
-        Mistake("sigmoid-as-relu", "relu", _RELU),
-        Mistake("sigmoid-as-linear", "the identity", _IDENTITY),
+        *_as("sigmoid", "tanh relu linear"),
     ),
     "tanh": (
-        Mistake("tanh-as-sigmoid", "sigmoid", _SIGMOID),
-        Mistake("tanh-as-relu", "relu", _RELU),
-        Mistake("tanh-as-linear", "the identity", _IDENTITY),
+        *_as("tanh", "sigmoid relu linear"),
         _own("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))"),
         Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", _always("scaled-tanh", 1.7159, 2.0 / 3.0)),
         Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", _always("softsign")),
     ),
     "relu": (
-        Mistake("relu-as-sigmoid", "sigmoid", _SIGMOID),
-        Mistake("relu-as-tanh", "tanh", _TANH),
-        Mistake("relu-as-linear", "the identity", _IDENTITY),
+        *_as("relu", "sigmoid tanh linear"),
         _own("relu-as-relu6", "relu6 min(6, max(0, v))"),
         Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", _always("leaky-relu", 0.01)),
         Mistake("relu-as-softplus", "softplus log(1 + e^v)", _always("softplus")),
     ),
-    "affine": (
-        Mistake("affine-as-relu", "relu", _RELU),
-        Mistake("affine-as-tanh", "tanh", _TANH),
-        Mistake("affine-as-linear", "the identity", _IDENTITY, needs=("alpha",)),
-    ),
-    "leaky-relu": (Mistake("leaky-relu-as-relu", "relu", _RELU),),
-    "thresholded-relu": (Mistake("thresholded-relu-as-relu", "relu", _RELU),),
-    "scaled-tanh": (
-        Mistake("scaled-tanh-as-tanh", "tanh", _TANH, needs=("alpha",)),
-        Mistake("scaled-tanh-as-relu", "relu", _RELU),
-    ),
+    "affine": (*_as("affine", "relu tanh"), *_as("affine", "linear", needs=("alpha",))),
+    "leaky-relu": _as("leaky-relu", "relu"),
+    "thresholded-relu": _as("thresholded-relu", "relu"),
+    "scaled-tanh": (*_as("scaled-tanh", "tanh", needs=("alpha",)), *_as("scaled-tanh", "relu")),
     "hard-sigmoid": (
-        Mistake("hard-sigmoid-as-sigmoid", "sigmoid", _SIGMOID),
-        Mistake("hard-sigmoid-as-relu", "relu", _RELU),
-        Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]",
-                called("affine")),
+        *_as("hard-sigmoid", "sigmoid relu"),
+        Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]", called("affine")),
     ),
     "elu": (
-        Mistake("elu-as-relu", "relu", _RELU),
+        *_as("elu", "relu"),
         Mistake("elu-as-leaky-relu", "leaky relu", called("leaky-relu")),
     ),
-    "softsign": (
-        Mistake("softsign-as-tanh", "tanh", _TANH),
-        Mistake("softsign-as-relu", "relu", _RELU),
-    ),
+    "softsign": _as("softsign", "tanh relu"),
     "softplus": (
         _own("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows"),
-        Mistake("softplus-as-relu", "relu", _RELU),
+        *_as("softplus", "relu"),
     ),
 }  # fmt: skip
 """What each function is confused with."""

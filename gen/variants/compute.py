@@ -23,7 +23,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..gru import Alter, gru
 from ..stacks import Float64
 from .approximate import OTHER_FUNCTIONS
-from .curves import curve, is_curved
+from .curves import KNOTS, heights_of, is_curved
 from .families import CHANGED_FUNCTIONS
 from .variant import Evaluated, Outputs, Variant
 
@@ -56,8 +56,8 @@ def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
     if one.name in OTHER_FUNCTIONS:
         return lambda _, a: OTHER_FUNCTIONS[one.name](a, one.alpha)
     if is_curved(one.name):
-        asked, added = curve(one.name)
-        return lambda right, a: right(one._replace(name=asked), a) + added(a)
+        asked, heights = heights_of(one.name)
+        return lambda right, a: right(one._replace(name=asked), a) + np.interp(a, KNOTS, heights)
     name, _, text = one.name.rpartition("=")
     if name not in CHANGED_FUNCTIONS:
         raise KeyError(one.name)

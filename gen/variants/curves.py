@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -44,9 +44,3 @@ def heights_of(name: str) -> tuple[str, Array]:
 def is_curved(name: str) -> bool:
     """Whether a function of this name is one with a curve added."""
     return _CURVE in name
-
-
-def curve(name: str) -> tuple[str, Callable[[Array], Array]]:
-    """The function that a curve was added to, and the curve."""
-    asked, heights = heights_of(name)
-    return asked, lambda a: np.interp(a, KNOTS, heights)
