@@ -21,7 +21,7 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 2_835,
+    "gen/variants": 2_768,
     "check": 10_970,
     "check/diagnosis": 3_380,
     "tests": 22_550,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS
-from ...gen.variants.curves import KNOTS, with_curve
+from ...gen.variants.families import KNOTS, with_curve
 from ...gen.variants.variant import Variant
 from .contradictions import Passing
 from .failing import evenly

@@ -23,8 +23,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..gru import Alter, gru
 from ..stacks import Float64
 from .approximate import OTHER_FUNCTIONS
-from .curves import KNOTS, heights_of, is_curved
-from .families import CHANGED_FUNCTIONS
+from .families import CHANGED_FUNCTIONS, KNOTS, heights_of, is_curved
 from .variant import Evaluated, Outputs, Variant
 
 HandedOut = tuple[Array, Array, Array]

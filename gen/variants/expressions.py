@@ -1,7 +1,7 @@
 """Steps that are written down wrongly: what somebody may type in place of one of the GRU's expressions.
 
-These are in no catalogue, and no vectors are held to catch them: they are tried where nothing in the
-catalogue explains a failure.
+Also steps with a quantity in a narrower type. These are in no catalogue, and no vectors are held to catch
+them: they are tried where nothing in the catalogue explains a failure.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from .cell import (
     mistaken,
     unclipped,
 )
+from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
 from .variant import Variant
 
 QUANTITIES = {
@@ -75,21 +76,9 @@ def _in_place(
     return advance
 
 
-def _rows(of: str, taken: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
-    """A quantity of other rows of the batch."""
-    return expressed(**{of: lambda q: np.broadcast_to(taken(q[of]), q[of].shape)})
-
-
-def _of_next_row(values: Array) -> Array:
-    return np.roll(values, -1, axis=-2)
-
-
-def _of_row_before(values: Array) -> Array:
-    return np.roll(values, 1, axis=-2)
-
-
-def _of_first_row(values: Array) -> Array:
-    return values[..., :1, :]
+def _through(of: str, change: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
+    """Change a quantity by itself."""
+    return expressed(**{of: lambda q: change(q[of])})
 
 
 def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
@@ -117,6 +106,13 @@ _GATES = {
     "t": ("a_h", "g", "the candidate"),
 }
 """Gates and candidate: of which pre-activation, and with which function; and in words."""
+
+_ROWS: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
+    "of-first-row": ("the first row of the batch, for all rows,", lambda v: np.broadcast_to(v[..., :1, :], v.shape)),
+    "of-next-row": ("the next row of the batch", lambda v: np.roll(v, -1, axis=-2)),
+    "of-row-before": ("the row of the batch before", lambda v: np.roll(v, 1, axis=-2)),
+}  # fmt: skip
+"""Other rows of a quantity, (…, rows, hidden): in words, and what it is then."""
 
 EXPRESSIONS = (
     _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
@@ -157,13 +153,11 @@ EXPRESSIONS = (
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=expressed(t=lambda q: q["r"] * q["t"])),
-    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=expressed(t=lambda q: np.tanh(q["t"]))),
+    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_through("t", np.tanh)),
     *(
-        Variant(f"{name}{taken.__name__.replace('_', '-')}", f"{words} of {told} used", mixes_rows=True,
-                alter=_rows(name, taken))
-        for name, words in QUANTITIES.items()
-        if name not in ("z", "r", "t")  # as those of their pre-activations
-        for taken, told in ((_of_first_row, "the first row of the batch, for all rows,"), (_of_next_row, "the next row of the batch"), (_of_row_before, "the row of the batch before"))
+        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {told} used", mixes_rows=True, alter=_through(name, taken))
+        for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others
+        for row, (told, taken) in _ROWS.items()
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
             advance=_state_overwritten),
@@ -174,3 +168,38 @@ EXPRESSIONS = (
             "the new state of earlier ones", advance=partial(_in_place, ("z", "r"))),
 )  # fmt: skip
 """Other blends, gates that are confused, activations left out or applied twice, updates in place."""
+
+
+def _read_narrow(
+    rounding: Rounding, arithmetic: Any, semantics: StackedSemantics, alter: Alter
+) -> Advance:
+    """Every step reads the state before it rounded."""
+
+    def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
+        return np.asarray(step(arithmetic, semantics, d, wx, rounding(old), alter).state)
+
+    return advance
+
+
+NARROWER = (
+    *(
+        Variant(f"{name}-in-{kind}", f"{words} {told}", alter=_through(name, rounding))
+        for kind, (told, rounding) in TYPES.items()
+        for name, words in QUANTITIES.items()
+    ),
+    *(
+        Variant(f"state-read-in-{kind}", f"the state {told} where a step reads it",
+                advance=partial(_read_narrow, rounding))
+        for kind, (told, rounding) in TYPES.items()
+    ),
+    *(
+        Variant(f"operands-{name}", f"the operands of products {told}", kind="precision",
+                worse_than=("float64", "float32"), arithmetic=Emulated(operand=rounding))
+        for name, told, rounding in (
+            ("rounded-to-tf32", "rounded to TF32", to_tf32),
+            ("cut-to-bfloat16", "cut to bfloat16", cut_to_bfloat16),
+            ("rounded-to-float16", "rounded to float16", to_float16),
+        )
+    ),
+)  # fmt: skip
+"""Every quantity of a step; the state where a step reads it; the operands of all products."""

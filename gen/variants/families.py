@@ -2,14 +2,14 @@
 
 A family is a sentence with a number, such as "the update gate zt limited to ±0.5". Its members are
 variants like any other, named by family and number: `z-limited=0.5`. Factors and shifts of quantities are
-no families: they are solved for (`sums`).
+no families: they are solved for (`sums`). A curve that is added to an activation function has many numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
+from .approximate import called
 from .cell import wherever
 from .expressions import QUANTITIES
 from .variant import Variant
@@ -122,14 +123,12 @@ def _of_quantities() -> Iterator[Family]:
             yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
 
 
-NEGATIVE = ("tanh", "affine", "leaky-relu", "scaled-tanh", "elu", "softsign")
-"""The functions that have negative results."""
 CHANGED_FUNCTIONS: dict[str, tuple[str, str, NumberForm]] = {
     f"{asked}-{where}-{form.name}": (asked, where, form)
     for asked in FUNCTIONS
     for where in ("argument", "result")
     for form in (SCALED, SHIFTED, *NOT_LINEAR)
-    if (where, form.name) != ("result", "leaky") or asked in NEGATIVE
+    if (where, form.name) != ("result", "leaky")  # most have no negative result
 }
 """What members of families compute in place of a function, by name: which one, of what it is a form (its
 argument or its result), and the form. Behind the name stands "=" and the number."""
@@ -137,7 +136,7 @@ argument or its result), and the form. Behind the name stands "=" and the number
 
 def _function(name: str, number: float) -> dict[str, Any]:
     asked, _, _ = CHANGED_FUNCTIONS[name]
-    return {"semantics": wherever(asked, lambda one: one._replace(name=f"{name}={number!r}"))}
+    return {"semantics": wherever(asked, called(f"{name}={number!r}"))}
 
 
 def _hard_sigmoid(slope: float) -> dict[str, Any]:
@@ -171,3 +170,33 @@ FAMILIES: dict[str, Family] = {
     )
 }
 """All families, by name."""
+
+_FAR = np.array([9.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256.0])
+KNOTS = np.array([*-_FAR[::-1], *np.linspace(-8.0, 8.0, 65), *_FAR])
+"""The arguments between which a curve is straight."""
+_CURVE = "-and-curve="
+
+
+def with_curve(asked: str, heights: Sequence[float]) -> Variant:
+    """The function `asked` with a curve of these heights at KNOTS added wherever it is asked for."""
+    name = f"{asked}{_CURVE}{','.join(f'{height:.9g}' for height in heights)}"
+    about = f"{asked} computed as another function"
+    return Variant(name, about, needs=(f"f.{asked}",), semantics=wherever(asked, called(name)))
+
+
+@cache
+def heights_of(name: str) -> tuple[str, Array]:
+    """The function that a curve was added to, and the curve's heights at KNOTS, from the name of the two.
+
+    Raises ValueError where it is no function, or the heights are not those of a curve.
+    """
+    asked, _, heights = name.partition(_CURVE)
+    curve = np.array([float(height) for height in heights.split(",")])
+    if asked not in FUNCTIONS or curve.shape != KNOTS.shape or not np.isfinite(curve).all():
+        raise ValueError(f"{name[:80]} names no function with a curve")
+    return asked, curve
+
+
+def is_curved(name: str) -> bool:
+    """Whether a function of this name is one with a curve added."""
+    return _CURVE in name

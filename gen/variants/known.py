@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from .catalogue import CATALOGUE
-from .curves import heights_of, is_curved, with_curve
-from .expressions import EXPRESSIONS
-from .families import FAMILIES
+from .expressions import EXPRESSIONS, NARROWER
+from .families import FAMILIES, heights_of, is_curved, with_curve
 from .fields import FIELDS
-from .narrower import NARROWER
 from .restricted import can_be_restricted, restricted
 from .sequence import ELSEWHERE
 from .sums import is_sum, numbers_of, sum_called

@@ -14,7 +14,7 @@ from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.expectations import UNEXPLAINED
 from grucible.check.listing import find_shared_part, group_failures
 from grucible.check.reports.findings import sentence
-from grucible.gen.variants.curves import KNOTS, with_curve
+from grucible.gen.variants.families import KNOTS, with_curve
 
 from .conftest import HERE, Command
 
