@@ -21,10 +21,10 @@ LINES = {
     "cases": 4_720,
     "vectors": 2_430,
     "gen": 3_780,
-    "gen/variants": 2_768,
+    "gen/variants": 2_797,
     "check": 10_970,
-    "check/diagnosis": 3_380,
-    "tests": 22_550,
+    "check/diagnosis": 3_261,
+    "tests": 22_554,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_050, 186, 20_000

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators import OPERATORS
-from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED
-from ...gen.gru import processing_order
 from ...vectors.case import difference
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, by_part
 from .local import Local
-from .places import Elements, Split, where
+from .places import Split, elements_by_role, where
 
 MOST_RIGHT = 0.5
 """Maximum share of what is right that lies in the place of what is wrong: with more, it is hardly a place."""
@@ -73,36 +70,20 @@ def _of_steps(local: Local, which: Array) -> list[str]:
 
 def _of_one_output(parts: Sequence[FailingBlock]) -> list[str]:
     """Say which output alone is wrong where others are right, and where in it: its states are right."""
-    wrong = [_wrong(part) for part in parts]
+    wrong = [wrong_elements(part) for part in parts]
     names = {name for each in wrong for name, array in each.items() if array.any()}
     if len(names) != 1 or not any(each.keys() - names for each in wrong):
         return []
     [name] = names
-    mine = [(part, each[name]) for part, each in zip(parts, wrong, strict=True) if name in each]
-    found = [one for part, array in mine for one in _elements(part, array, name)]
-    place = where([(one, mask, ~mask) for one, mask in found], MOST_RIGHT)
+    found = [
+        (elements, mask, ~mask)
+        for part, each in zip(parts, wrong, strict=True)
+        if name in each
+        for stack in part.stacked
+        for _, elements, mask in elements_by_role(stack, {name: each[name]})
+    ]
+    place = where(found, MOST_RIGHT)
     return [f"only {name} is wrong{place and f', {place}'}"]
-
-
-def _elements(part: FailingBlock, wrong: Array, name: str) -> Iterator[tuple[Elements, Array]]:
-    """List the elements of an output of some cases, with masks of which are wrong."""
-    operator = OPERATORS[part.block.operator]
-    attributes = operator.with_defaults(part.block.given[0])
-    [mask] = shared_outputs(operator, attributes, {name: wrong}).values()
-    every = mask if mask.ndim == 5 else mask[..., None, :]
-    for stack in part.stacked:
-        mine, semantics = every[stack.rows], stack.semantics
-        time = mine.shape[-2]
-        number = np.full(mine.shape[:-1], np.nan)
-        if mask.ndim == 5:
-            number[:] = np.arange(time)
-            for d, direction in enumerate(semantics.directions):
-                order = processing_order(direction, stack.inputs.lengths, time)
-                if order is not None and semantics.y_order != "processing":
-                    number[:, d] = order
-        flat = (*mine.shape[:2], -1)
-        row = np.repeat(np.arange(mine.shape[2]), time)
-        yield Elements(stack, number.reshape(flat), row), mine.reshape(*flat, mine.shape[-1])
 
 
 def _finite(part: FailingBlock) -> Array:
@@ -111,7 +92,7 @@ def _finite(part: FailingBlock) -> Array:
     return np.isfinite(np.concatenate(each, axis=1))
 
 
-def _wrong(part: FailingBlock) -> Arrays:
+def wrong_elements(part: FailingBlock) -> Arrays:
     """Say which elements of the outputs are not within the criterion."""
     limits = part.criterion.admitted(part.block, STORED)
     return {

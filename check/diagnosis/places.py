@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators.layout import shared_outputs
 from ...gen.stacks import Stack
-from .apart import Condition, Feature, Groups, conditions, enough, joined, whether
+from ...gen.variants.places import Elements, elements_of, places
+from .apart import Condition, Feature, Groups, conditions, enough, joined
 from .asked import SIZES, of_size
 from .steps import Steps
 
-GROUPS = (4, 8, 16, 32)
-"""How many hidden units many kernels compute at once."""
 MOST_CONDITIONS = 2
 """Maximum conditions of a place that has exceptions: a third says more of chance than of the place."""
-
-
-@dataclass(frozen=True)
-class Elements:
-    """The elements of an output of stacked cases, (n, direction, rows, hidden) as those of `Steps`.
-
-    `number` is NaN where an element is of no step.
-    """
-
-    stack: Stack
-    number: Array
-    row: Array
-
-    @property
-    def lengths(self) -> Array:
-        """(n, rows) the length of the row of the batch that each row is of."""
-        return np.asarray(self.stack.inputs.lengths[:, self.row])
-
-
 States = Steps | Elements
 Split = tuple[States, Array, Array]
 """States, with which of them are in a group, and which are others: masks (n, direction, rows, hidden)."""
@@ -64,6 +45,17 @@ def where(each: Sequence[Split], exceptions: float = 0.0) -> str:
     return joined([one.words for one in found]) if found and rest <= members else ""
 
 
+def elements_by_role(stack: Stack, outputs: Arrays) -> Iterator[tuple[str, Elements, Array]]:
+    """List a block's outputs of stacked cases by role: the elements, and the array in their layout.
+
+    Arrays may have more axes behind that of the cases.
+    """
+    for role, array in shared_outputs(stack.operator, stack.attributes, outputs).items():
+        mine, steps = array[stack.rows], array.shape[-2] if role == "y" else 0
+        flat = mine.reshape(*mine.shape[:-3], -1, mine.shape[-1]) if steps else mine
+        yield role, elements_of(stack.inputs, stack.semantics, steps), flat
+
+
 def _cases(groups: Groups) -> tuple[int, int]:
     """Count the cases with a state in the group, and with another one."""
 
@@ -88,84 +80,33 @@ def _of_cases(feature: Feature, groups: Groups) -> bool:
 
 def _features(states: Sequence[States]) -> list[Feature]:
     """Make the features of all states, what is simple first."""
-    each = [[*_of_time(one), *_of_rows(one), *_of_units(one), *_of_values(one)] for one in states]
+    each = [[*_of_place(one), *_of_sizes(one), *_of_values(one)] for one in states]
     return [
         replace(same[0], values=[one.values[0] for one in same]) for same in zip(*each, strict=True)
     ]
 
 
-def _of_time(states: States) -> Iterator[Feature]:
-    semantics, number = states.stack.semantics, states.number[..., None]
-    reverse = semantics.backwards[:, :, None, None]
-    second = np.arange(len(semantics.directions))[None, :, None, None]
-    left = states.lengths[:, None, :, None] - 1 - number
-    step = {
-        "==": "in step {value} (counted from 0)",
-        ">=": "from step {value} on (counted from 0)",
-        "<": "in the first {value} steps",
-    }
-    yield whether([reverse * 1], "in reverse", "in the forward direction")
-    yield whether([second], "in the second direction", "in the first direction")
-    yield whether([(number == 0) * 1], "in the first step")
-    yield Feature([number], step)
-    yield whether([(left == 0) * 1], "in the last step")
-    yield whether([(left > 0) * 1], "before the last step")
-    yield Feature([left], {"==": "{value} steps before the last"})
-    yield Feature([np.maximum(left, 0)], {">=": "in all but the last {value} steps"})
+def _of_place(states: States) -> Iterator[Feature]:
+    if isinstance(states, Steps):
+        of = states.stack
+        no_time = np.full(len(states.row), np.nan)
+        states = Elements(of.inputs, of.semantics, states.number, states.row, no_time)
+    yield from (Feature([values * 1], words) for values, words in places(states))
 
 
-def _of_rows(states: States) -> Iterator[Feature]:
-    row, lengths = states.row[None, None, :, None], states.lengths[:, None, :, None]
-    last = states.stack.inputs.x.shape[-3] - 1
-    place = {
-        "==": "in row {value} of the batch (counted from 0)",
-        ">=": "in the rows of the batch from {value} on (counted from 0)",
-        "<": "in the first {value} rows of the batch",
-    }
-    length = {
-        "==": "in rows of length {value}",
-        ">=": "in rows of length {value} or more",
-        "<": "in rows shorter than {value}",
-    }
-    yield whether([(row == 0) * 1], "in the first row of the batch")
-    yield Feature([row], place)
-    yield whether([(row == last) * 1], "in the last row of the batch")
-    yield Feature([row % 2], {"==": "in every second row of the batch"})
-    yield Feature([lengths], length)
-    yield whether([lengths % 2], "in rows of odd length", "in rows of even length")
-    yield Feature([states.number[..., None] % 2], {"==": "in every second step"})
-
-
-def _of_units(states: States) -> Iterator[Feature]:
-    hidden = states.stack.inputs.h0.shape[-1]
-    unit = np.arange(hidden)[None, None, None, :]
-    place = {
-        "==": "in hidden unit {value}",
-        ">=": "in the hidden units from {value} on (counted from 0)",
-        "<": "in the first {value} hidden units",
-    }
-    last = {"==": "{value} hidden units before the last", "<": "in the last {value} hidden units"}
-    yield Feature([unit], place)
-    yield whether([(unit == hidden - 1) * 1], "in the last hidden unit")
-    yield Feature([hidden - 1 - unit], last)
-    for size in GROUPS:
-        past = (unit >= hidden // size * size) * 1
-        whole = f"in whole groups of {size} hidden units"
-        yield whether([past], f"in the hidden units past the last whole group of {size}", whole)
-    yield Feature([unit % 2], {"==": "in every second hidden unit"})
-    sizes = (hidden, states.stack.inputs.x.shape[-1], *states.stack.inputs.x.shape[-3:-1])
+def _of_sizes(states: States) -> Iterator[Feature]:
+    inputs = (states.stack if isinstance(states, Steps) else states).inputs
+    sizes = (inputs.h0.shape[-1], inputs.x.shape[-1], *inputs.x.shape[-3:-1])
     for name, size in zip(SIZES.values(), sizes, strict=True):
         yield from of_size(name, np.full((1, 1, 1, 1), float(size)))
 
 
 def _of_values(states: States) -> Iterator[Feature]:
-    """Make the features of pre-activations; of elements, whether they are padding.
+    """Make the features of pre-activations, which only steps have.
 
     Where the reset gate is applied before the product, a state comes from the reset gates of all units.
     """
     if isinstance(states, Elements):
-        past = states.number >= states.lengths[:, None, :]
-        yield whether([past[..., None] * 1], "past a row's length")
         return
     gates = [states.quantities[name] for name in ("a_z", "a_r", "a_h")]
     low, high = (_furthest(states, gates, which) for which in (np.minimum, np.maximum))

@@ -8,10 +8,10 @@ from .catalogue import CATALOGUE
 from .expressions import EXPRESSIONS, NARROWER
 from .families import FAMILIES, heights_of, is_curved, with_curve
 from .fields import FIELDS
+from .places import unwritten
 from .restricted import can_be_restricted, restricted
 from .sequence import ELSEWHERE
 from .sums import is_sum, numbers_of, sum_called
-from .unwritten import KINDS, unwritten
 from .variant import Variant
 
 UNLISTED: dict[str, Variant] = {
@@ -51,7 +51,7 @@ def variant_called(name: str) -> Variant:
         return with_curve(asked, heights.tolist())
     if is_sum(name):
         return sum_called(name)
-    if name.partition("=")[0] in KINDS:
+    if name.startswith(("unwritten-", "constant-")):
         return unwritten(name)
     family, _, number = name.rpartition("=")
     return FAMILIES[family].member(float(number))

@@ -17,34 +17,15 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .fields import Change
+from .places import PLACES, units_of
 from .variant import Variant
 
 Which = Callable[[int], Array]
 """Which of some number of hidden units, as a mask."""
-
-
-def _tail(size: int, hidden: int) -> Array:
-    return np.asarray(np.arange(hidden) >= hidden // size * size)
-
-
-def _whole(size: int, hidden: int) -> Array:
-    return ~_tail(size, hidden)
-
-
 UNITS: dict[str, tuple[str, Which]] = {
-    **{
-        f"tail-of-{n}": (f"in the hidden units past the last whole group of {n}", partial(_tail, n))
-        for n in (4, 8, 16)
-    },
-    **{
-        f"whole-{n}": (
-            f"in whole groups of {n} hidden units",
-            partial(_whole, n),
-        )
-        for n in (4, 8)
-    },
-    "last-unit": ("in the last hidden unit", lambda hidden: np.arange(hidden) == hidden - 1),
-    "first-unit": ("in the first hidden unit", lambda hidden: np.arange(hidden) == 0),
+    name: (words, partial(units_of, name))
+    for name, words in PLACES.items()
+    if "hidden-unit" in name and not name.startswith("every")
 }
 """Some hidden units, by name: in words, and which."""
 

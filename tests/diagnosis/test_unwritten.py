@@ -132,7 +132,7 @@ def test_what_was_never_written_is_named(operator: str, kernel: Kernel, says: st
 
 def test_places_that_no_case_tells_apart_are_alternatives() -> None:
     [finding] = report(Unwritten(tail(8)), SEQUENCE).diagnosis.findings
-    assert finding.alternatives == (("unwritten-tail-of-16",),)
+    assert finding.alternatives == (("unwritten-hidden-units-past-the-last-whole-group-of-16",),)
 
 
 def test_where_some_cases_alone_have_the_place_it_is_said_and_the_others_go_on() -> None:
@@ -152,7 +152,7 @@ def test_where_some_cases_alone_have_the_place_it_is_said_and_the_others_go_on()
 
     found = report(InReverse(), SEQUENCE).diagnosis
     certain = {one.names: one.where for one in found.findings if one.certain}
-    assert certain.pop(("unwritten-Ho",)) == "where direction is reverse"
+    assert certain.pop(("unwritten-Ho-everywhere",)) == "where direction is reverse"
     assert set(certain) <= {("clip-ignored",)}
     assert ("clip-ignored",) in {one.names for one in found.findings}
 

@@ -169,9 +169,19 @@ def test_names_give_the_variants_that_have_them_and_words_for_their_numbers() ->
         "rt (.) Ht-1 added to the candidate's pre-activation",
     }.items():
         assert variant_called(name).about == about
-    for name in ("nothing", "z-limited=much", "nothing@tail-of-4"):
+    for name in ("nothing", "z-limited=much", "nothing@last-hidden-unit", "unwritten-Ho-last-time"):
         with pytest.raises((KeyError, ValueError)):
             variant_called(name)
+
+
+def test_a_place_that_was_never_written_is_filled_alone() -> None:
+    block, stacks = next(pair for pair in stacked(widest=False) if "x6x2-B4H" in pair[0].path)
+    right, wrong = (
+        variant_outputs(block, stacks, [of])
+        for of in ([], [variant_called("unwritten-hidden-units-past-the-last-whole-group-of-4=2")])
+    )
+    for name, before in right.items():
+        assert np.array_equal(wrong[name], np.where(np.arange(6) >= 4, 2.0, before))
 
 
 @pytest.mark.parametrize("units", UNITS)

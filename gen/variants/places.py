@@ -1,0 +1,214 @@
+"""Places in the outputs of cases, by words; and outputs of which a place was never written.
+
+A place that was never written is all NaN, or another constant. No vectors are made to catch that, and no search
+tries it: diagnosis finds the place and the constant.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+
+import numpy as np
+
+from ...cases.dtypes import Array
+from ...cases.operators.layout import GruInputs
+from ...cases.operators.semantics import StackedSemantics
+from ..gru import processing_order
+from .variant import Evaluated, Outputs, Variant
+
+GROUPS = (4, 8, 16, 32)
+"""How many hidden units many kernels compute at once."""
+_COMPARE = {"==": np.equal, ">=": np.greater_equal, "<": np.less}
+"""How a place compares the values of elements with a number."""
+Words = Mapping[str, str]
+"""The words of each comparison that makes a place, with {value} for the number; without it, that is 1."""
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements (n, direction, rows, hidden) of n stacked cases, the rows of one time axis behind one another.
+
+    `number` (n, direction, rows) is the step's number in the order of processing, `row` (rows,) the row of the
+    batch, `time` (rows,) the place on the time axis; `number` and `time` are NaN where there is no step.
+    """
+
+    inputs: GruInputs
+    semantics: StackedSemantics
+    number: Array
+    row: Array
+    time: Array
+
+    @property
+    def lengths(self) -> Array:
+        """(n, 1, rows, 1) the length of the row of the batch."""
+        return np.asarray(self.inputs.lengths[:, None, self.row, None])
+
+    @cached_property
+    def named(self) -> dict[str, tuple[str, Array]]:
+        """Words and masks of places without a number, by what stands for them in names of variants."""
+        return {
+            re.sub(r"\W+", "-", re.sub("^(in |at )?(the )?", "", words)): (
+                words,
+                _COMPARE[sign](values, 1),
+            )
+            for values, each in places(self)
+            for sign, words in each.items()
+            if words and "{value}" not in words and not np.isnan(values).all()
+        }
+
+    @property
+    def padding(self) -> Array:
+        """(n, direction, rows, 1) what is past a row's length; of no step, what is of a row of length 0."""
+        return np.asarray(np.nan_to_num(self.number[..., None]) >= self.lengths)
+
+
+def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) -> Elements:
+    """Make the elements of Y with so many steps; with none, those of Ho."""
+    batch, every = inputs.x.shape[-3], max(1, steps)
+    number = np.full((*inputs.h0.shape[:3], every), np.nan)
+    if steps:
+        number[:] = np.arange(steps)
+        for d, direction in enumerate(semantics.directions):
+            order = processing_order(direction, inputs.lengths, steps)
+            if order is not None and semantics.y_order != "processing":
+                number[:, d] = order
+    time = np.tile(np.arange(steps) if steps else np.full(1, np.nan), batch)
+    flat = number.reshape(*number.shape[:2], -1)
+    return Elements(inputs, semantics, flat, np.repeat(np.arange(batch), every), time)
+
+
+def places(at: Elements) -> Iterator[tuple[Array, Words]]:
+    """List what may set a place apart, simple before special: values of elements, and words.
+
+    Values broadcast to (n, direction, rows, hidden), and are NaN where they mean nothing.
+    """
+    second = np.arange(at.number.shape[1])[None, :, None, None]
+    step, lengths, time = at.number[..., None], at.lengths, at.time[None, None, :, None]
+    left, row = lengths - 1 - step, at.row[None, None, :, None]
+    backwards = at.semantics.backwards[:, :, None, None]
+    steps, rows, hidden = at.inputs.x.shape[-2], at.inputs.x.shape[-3], at.inputs.h0.shape[-1]
+    unit = np.arange(hidden)[None, None, None, :]
+    yield _or(np.ones((1, 1, 1, 1)), "everywhere")
+    yield _or(backwards, "in reverse", "in the forward direction")
+    yield _or(second, "in the second direction", "in the first direction")
+    yield _or(_so(step == 0, step), "in the first step", "in all steps but the first")
+    yield _counted(step, "in step {}", "from step {} on", "in the first {value} steps")
+    yield _or(_so(left == 0, left), "in the last step of each row")
+    yield _or(_so(left > 0, left), "before the last step")
+    yield _counted(left, "{value} steps before the last")
+    yield _counted(np.maximum(left, 0), "", "in all but the last {value} steps")
+    yield _or(_so(time == 0, time), "at the first time")
+    yield _or(_so(time == steps - 1, time), "at the last time")
+    yield _or(row == 0, "in the first row of the batch", "in the rows of the batch past the first")
+    of, rest = "of the batch", "in the rows of the batch from {} on"
+    yield _counted(row, f"in row {{}} {of}", rest, f"in the first {{value}} rows {of}")
+    yield _or(row == rows - 1, "in the last row of the batch")
+    yield _every_second(row, "row of the batch")
+    long = "in rows of length {value}"
+    yield _counted(lengths, long, f"{long} or more", "in rows shorter than {value}")
+    yield _or(lengths % 2, "in rows of odd length", "in rows of even length")
+    yield _every_second(step, "step")
+    yield _or(unit == 0, "in the first hidden unit")
+    rest, first = "in the hidden units from {} on", "in the first {value} hidden units"
+    yield _counted(unit, "in hidden unit {value}", rest, first)
+    last = "{value} hidden units before the last", "", "in the last {value} hidden units"
+    yield _counted(hidden - 1 - unit, *last)
+    for size in GROUPS:
+        past = f"in the hidden units past the last whole group of {size}"
+        yield _or(unit >= hidden // size * size, past, f"in whole groups of {size} hidden units")
+    yield _or(unit == hidden - 1, "in the last hidden unit")
+    yield _every_second(unit, "hidden unit")
+    yield _or(_so(step >= lengths, step), "past a row's length")
+    longest = lengths.max(axis=2, keepdims=True)
+    yield _or(_so(step >= longest, step), "past the longest row's length")
+
+
+def _or(values: Array, yes: str, no: str = "") -> tuple[Array, Words]:
+    return values, {">=": yes, "<": no}
+
+
+def _every_second(values: Array, what: str) -> tuple[Array, Words]:
+    words = f"in every second {what}"
+    return _or(values % 2, words, f"{words} from the first on")
+
+
+def _counted(values: Array, *words: str) -> tuple[Array, Words]:
+    """Make words of places with a number; {} is one that is counted from 0."""
+    each = (f"{one.format('{value}')} (counted from 0)" if "{}" in one else one for one in words)
+    return values, dict(zip(_COMPARE, each, strict=False))
+
+
+def _so(true: Array, of: Array) -> Array:
+    """1 or 0, and NaN of what is NaN."""
+    return np.where(np.isnan(of), of, true)
+
+
+@cache
+def _any(hidden: int, steps: int) -> Elements:
+    """Make elements of some case with so many hidden units."""
+    x, lengths = np.ones((1, 1, 1, 1)), np.ones((1, 1), np.int64)
+    meant = StackedSemantics((), (), np.ones((1, 1, 1)), False, (("forward",),))
+    return elements_of(GruInputs(x, np.ones((1, 1, 1, hidden)), lengths, {}, {}, {}), meant, steps)
+
+
+def _words(steps: int) -> dict[str, str]:
+    return {name: words for name, (words, _) in _any(1, steps).named.items()}
+
+
+PLACES, OF_STATES = _words(1), _words(0)
+"""The words of places without a number, by name: of Y, and of Ho, which has none of steps."""
+
+
+def units_of(place: str, hidden: int) -> Array:
+    """Mask those of so many hidden units that are in a place."""
+    return np.asarray(_any(hidden, 0).named[place][1][0, 0, 0])
+
+
+_NAME = re.compile(r"(constant|unwritten(?:-Y|-Ho|-state)?)-([^=]+)(?:=(.+))?")
+"""What is filled, the name of a place, and the constant if that is not NaN."""
+
+
+def _split(name: str) -> tuple[str, str, float]:
+    found = _NAME.fullmatch(name)
+    if not found:
+        raise KeyError(name)
+    start, place, number = found.groups()
+    return start, place, float(number or "nan")
+
+
+def filled(name: str, role: str, at: Elements) -> Array:
+    """Mask the elements of an output (y or ho) that the variant of a name fills."""
+    start, place, _ = _split(name)
+    if place not in at.named or role == {"unwritten-Y": "ho", "unwritten-Ho": "y"}.get(start):
+        return np.zeros((1, 1, 1, 1), bool)
+    _, mask = at.named[place]
+    if start == "unwritten-state":
+        later = at.number[..., None] > 0 if role == "y" else at.lengths > 1
+        return later & mask.any(axis=-1, keepdims=True) | ~later & mask
+    return mask
+
+
+def unwritten(name: str) -> Variant:
+    """Make the variant of a name: what is filled, the place, and `=` and the constant if that is not NaN."""
+    start, place, value = _split(name)
+    constant = "NaN" if math.isnan(value) else f"{value:g}" if value else "zero"
+    known = PLACES if start == "unwritten-Y" else OF_STATES
+    of = {"unwritten-Y": "{y}", "unwritten-Ho": "{ho}"}.get(start, "{outputs}")
+    words = f"{of} {constant} {known[place]}"
+    if start == "unwritten-state":
+        words += " in the first step, and everywhere after it"
+    if start != "constant":
+        words += ", as if never written"
+
+    def outputs(seen: Evaluated) -> Outputs:
+        y, at = seen.y, partial(elements_of, seen.inputs, seen.semantics)
+        flat = y.reshape(*y.shape[:2], -1, y.shape[-1])
+        states = np.where(filled(name, "y", at(y.shape[-2])), value, flat)
+        return states.reshape(y.shape), np.where(filled(name, "ho", at()), value, seen.ho)
+
+    needs = () if start in ("constant", "unwritten") else ("y", "ho")
+    return Variant(name, words, needs=needs, outputs=outputs, last=lambda seen: outputs(seen)[1])
