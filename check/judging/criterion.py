@@ -149,7 +149,8 @@ class Comparison(NamedTuple):
 
     `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a
     NaN or an infinity; a case passes if `ratio` ≤ 1. `output` (n,) and `element` (n,) say which
-    output and which flat element is the worst; `difference` and `ulps` (n,) are of that element.
+    output and which flat element is the worst; `difference`, `ulps` and `expected` (n,) are of that element.
+    `stepwise` (n,) says that it is the worst given the state before its step.
     """
 
     ratio: Array
@@ -157,6 +158,17 @@ class Comparison(NamedTuple):
     ulps: Array
     output: Array
     element: Array
+    expected: Array
+    stepwise: Array
+
+    def worse(self, steps: Comparison) -> Comparison:
+        """Take, of each case, the worse of this and a comparison of single steps."""
+        which = steps.ratio > self.ratio
+        each = {
+            name: np.where(which, getattr(steps, name), getattr(self, name))
+            for name in self._fields
+        }
+        return Comparison(**each | {"stepwise": which})
 
     @property
     def passed(self) -> Array:
@@ -224,4 +236,5 @@ class Differences:
             ulps = worst / unit
         output = np.searchsorted(self._ends, place, side="right")
         element = place - np.concatenate([[0], self._ends])[output]
-        return Comparison(ratio[rows, place], worst, ulps, output, element)
+        nowhere = np.zeros(len(ratio), bool)
+        return Comparison(ratio[rows, place], worst, ulps, output, element, at, nowhere)

@@ -17,10 +17,12 @@ from ...cases.dtypes import Array
 from ...cases.operators.readings import READINGS, STORED, ReadingNames, about
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
+from ...vectors.case import Answer
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .criterion import Comparison, Criterion, Demanded, Differences
 from .grade import Grade
+from .single_steps import step_answer
 
 
 def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -> list[CaseResult]:
@@ -28,20 +30,30 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     The block must have the tolerances of every class.
     """
-    off = {
-        reading: Differences(
-            answer.outputs, observed.outputs, block.dtype, signed_zero=block.tier == "nonportable"
-        )
-        for reading, answer in block.answers.items()
-    }
+
+    def differences(answer: Answer) -> Differences:
+        signed_zero = block.tier == "nonportable"
+        return Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=signed_zero)
+
+    off = {reading: differences(answer) for reading, answer in block.answers.items()}
+    steps = _step_answers(block, observed, grade.required)
+    off_steps = {reading: differences(answer) for reading, answer in steps.items()}
     ok = np.array([status == "ok" for status in observed.status])
     holding: dict[str, Array] = {}
     for name in [one.name for one in CLASSES[block.dtype]]:
-        under = [one.within(Demanded(name).admitted(block, names)) for names, one in off.items()]
+        under = []
+        for reading, one in off.items():
+            within = one.within(Demanded(name).admitted(block, reading))
+            if reading in steps:
+                within &= off_steps[reading].within(steps[reading].tolerances[name])
+            under.append(within)
         holding[name] = ok & np.any(under, axis=0)
-    worst = {
-        reading: one.worst(grade.required.admitted(block, reading)) for reading, one in off.items()
-    }
+    worst = {}
+    for reading, one in off.items():
+        worst[reading] = one.worst(grade.required.admitted(block, reading))
+        if reading in steps and isinstance(grade.required, Demanded):
+            limits = steps[reading].tolerances[grade.required.arithmetic]
+            worst[reading] = worst[reading].worse(off_steps[reading].worst(limits))
     results = []
     for row, case_id in enumerate(block.ids):
         status: Any = observed.status[row]
@@ -57,6 +69,16 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     if block.tier in DECIDING:
         grade.see(relative, block, ok, results)
     return results
+
+
+def _step_answers(
+    block: Block, observed: Observed, required: Criterion
+) -> dict[ReadingNames, Answer]:
+    """Answer single steps under each reading, as far as outputs hold all states and decide."""
+    if block.tier not in DECIDING or not isinstance(required, Demanded):
+        return {}
+    each = {one: step_answer(block, observed.outputs, one) for one in block.answers}
+    return {reading: answer for reading, answer in each.items() if answer is not None}
 
 
 def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:
@@ -81,6 +103,8 @@ def _judge(
     index, message = tuple(map(int, place)), ""
     if not passing:
         wanted, got = expected[name][row][index], observed.outputs[name][row][index]
+        if found.stepwise[row]:
+            wanted = f"{found.expected[row]:.9g} from the state before it"
         under = f" (reading {' and '.join(reading)})" if reading else ""
         message = f"expected {wanted!s}, got {got!s}{under}"
     followed: dict[str, ReadingNames] = {}  # by entry: the reading that all passing ones share

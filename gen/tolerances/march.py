@@ -50,13 +50,19 @@ class ErrorBounds(NamedTuple):
 
 
 def error_bounds(
-    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
+    semantics: StackedSemantics,
+    inputs: GruInputs,
+    classes: Sequence[ArithmeticClass],
+    first: Array | None = None,
 ) -> ErrorBounds:
-    """Evaluate stacked cases in float64, and bound their errors in each class."""
+    """Evaluate stacked cases in float64, and bound their errors in each class.
+
+    `first` bounds the error of the first state, of the shape of h0; without it, that is exact.
+    """
     arithmetic = ErrorArithmetic(Units(classes))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
         marches = [
-            March(arithmetic, semantics, inputs, index)
+            March(arithmetic, semantics, inputs, index, None if first is None else first[:, index])
             for index in range(len(semantics.directions))
         ]
 
@@ -85,6 +91,7 @@ class March:
         semantics: StackedSemantics,
         inputs: GruInputs,
         index: int,
+        first: Array | None = None,
     ) -> None:
         self.arithmetic, self.units, self.semantics = arithmetic, arithmetic.units, semantics
         self.lengths, time = inputs.lengths, inputs.x.shape[-2]
@@ -92,6 +99,8 @@ class March:
         h0 = wide(np.abs(inputs.h0[:, index].astype(np.float64)))
         rounded = h0 * self.units.state + self.units.state_tiny
         self.e = np.where(self.units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
+        if first is not None:
+            self.e = self.e + wide(first)
         self.rows = np.arange(h0.shape[1])
         self.chains = Chains(self.e.copy(), time)
         n, batch, classes, hidden = self.e.shape

@@ -1,0 +1,147 @@
+"""One step at a time: from the observed state before a step, how far the state after it may be off.
+
+Nothing accumulates, so this decides at any number of steps and any size. TOLERANCES.md derives it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.operators import OPERATORS
+from ...cases.operators.layout import GruInputs, shared_outputs
+from ...cases.operators.readings import ReadingNames, as_read
+from ...cases.operators.semantics import StackedSemantics
+from ...gen.gru import in_order, processing_order, states_before
+from ...gen.stacks import Stack, stacks
+from ...gen.tolerances.classes import CLASSES
+from ...gen.tolerances.march import error_bounds, tolerances
+from ...vectors.block import Block
+from ...vectors.case import Answer
+
+JACOBIAN_BYTES = 16 << 20
+"""Maximum bytes of the Jacobians of the steps that are bounded at once."""
+
+
+@dataclass(frozen=True)
+class SingleSteps:
+    """Every step of n stacked cases as a question of its own.
+
+    Rows are those of the batch, each with its times, in the order of time. `inputs` are of one step from the
+    observed state before it. `seen` (n, direction, rows, hidden) are the observed states after it, in
+    float64; `taken` (n, rows) says which steps there are.
+    """
+
+    semantics: StackedSemantics
+    inputs: GruInputs
+    seen: Array
+    taken: Array
+
+    @classmethod
+    def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
+        """Take apart observed states `y` (n, direction, batch, time, hidden), as the operator orders them."""
+        n, directions, _, time, hidden = y.shape
+        seen = _exchange_order(y.astype(np.float64), inputs, semantics)
+        before = np.empty_like(seen)
+        for d, direction in enumerate(semantics.directions):
+            order = processing_order(direction, inputs.lengths, time)
+            before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
+        taken = (np.arange(time) < inputs.lengths[..., None]).reshape(n, -1)
+        one = GruInputs(
+            x=inputs.x.reshape(n, -1, 1, inputs.x.shape[-1]),
+            h0=before.reshape(n, directions, -1, hidden),
+            lengths=taken.astype(np.int64),
+            w=inputs.w,
+            r=inputs.r,
+            b=inputs.b,
+        )
+        return cls(semantics, one, seen.reshape(n, directions, -1, hidden), taken)
+
+    def rows(self, which: slice | Array) -> SingleSteps:
+        """Take some of the rows."""
+        x, h0 = self.inputs.x[:, which], self.inputs.h0[:, :, which]
+        inputs = replace(self.inputs, x=x, h0=h0, lengths=self.inputs.lengths[:, which])
+        seen, taken = self.seen[:, :, which], self.taken[:, which]
+        return replace(self, inputs=inputs, seen=seen, taken=taken)
+
+    def expected(self, dtype: str) -> tuple[Array, Arrays]:
+        """Compute the states after each step, and by class of arithmetic how far they may be off.
+
+        Both are shaped as `seen`. The state before a step may be off by half a unit in the last place of what
+        was handed out: a runtime may carry it more precisely.
+        """
+        n, _, rows, hidden = self.seen.shape
+        size = max(1, JACOBIAN_BYTES // (2 * 8 * n * hidden**2))
+        values, limits = list[Array](), dict[str, list[Array]]()
+        for start in range(0, rows, size):
+            some = self.rows(slice(start, start + size))
+            carried = 0.5 * FLOAT_TYPES[dtype].spacing(np.nan_to_num(some.inputs.h0))
+            bounds = error_bounds(some.semantics, some.inputs, CLASSES[dtype], carried)
+            x, errors = bounds.y[..., 0, :], bounds.y_bounds[..., 0, :, :]
+            if dtype == "float64":
+                errors = errors + errors[..., :1]  # x itself is computed in float64
+            values.append(x)
+            for name, limit in tolerances(x, errors, x, dtype).items():
+                limits.setdefault(name, []).append(limit)
+        return np.concatenate(values, 2), {k: np.concatenate(v, 2) for k, v in limits.items()}
+
+
+def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer | None:
+    """Answer each step of a block's cases from the observed state before it; None without all states.
+
+    The answer has the outputs' shapes, and exact values in float64. Padding is what was observed.
+    """
+    operator = OPERATORS[block.operator]
+    shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
+    if "y" not in shared or shared["y"].shape[-2] < 2:
+        return None
+    found = {name: np.zeros(array.shape) for name, array in outputs.items()}
+    limits = {
+        one.name: {name: np.zeros(array.shape) for name, array in outputs.items()}
+        for one in CLASSES[block.dtype]
+    }
+    for stack in stacks(operator, block.given, block.inputs):
+        meant = as_read(reading, stack.semantics)
+        mine = {role: array[stack.rows].astype(np.float64) for role, array in shared.items()}
+        expected, admitted = _answer(stack, meant, mine, block.dtype)
+        for of, by_role in ((found, expected), *((limits[k], v) for k, v in admitted.items())):
+            for name, array in stack.handed_out(by_role, block.absent).items():
+                of[name][stack.rows] = array
+    return Answer(found, limits)
+
+
+def _answer(
+    stack: Stack, meant: StackedSemantics, seen: Arrays, dtype: str
+) -> tuple[Arrays, dict[str, Arrays]]:
+    """Answer the steps of stacked cases, of which y and perhaps ho were observed, by role."""
+    steps = SingleSteps.of(stack.inputs, meant, seen["y"])
+    x, limits = steps.expected(dtype)
+    shape, lengths = seen["y"].shape, stack.inputs.lengths
+    taken = steps.taken.reshape(len(x), 1, *shape[2:4], 1)
+    last = np.where(meant.backwards[:, :, None], 0, np.maximum(lengths - 1, 0)[:, None, :])
+    empty = (lengths == 0)[:, None, :, None]
+
+    def by_role(states: Array, ho: Array | float) -> Arrays:
+        end = np.take_along_axis(states, last[..., None, None], axis=-2)[..., 0, :]
+        y = _exchange_order(states, stack.inputs, meant)
+        return {"y": y} | ({"ho": np.where(empty, ho, end)} if "ho" in seen else {})
+
+    x = np.where(taken, x.reshape(shape), steps.seen.reshape(shape))
+    admitted = {
+        name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
+        for name, limit in limits.items()
+    }
+    return by_role(x, seen.get("ho", 0.0)), admitted
+
+
+def _exchange_order(y: Array, inputs: GruInputs, semantics: StackedSemantics) -> Array:
+    """Put states from the operator's order into that of time, or back: it is the same exchange."""
+    if semantics.y_order != "processing":
+        return y
+    found = np.empty_like(y)
+    for d, direction in enumerate(semantics.directions):
+        order = processing_order(direction, inputs.lengths, y.shape[-2])
+        found[:, d] = in_order(y[:, d], order)
+    return found
