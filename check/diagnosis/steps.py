@@ -19,10 +19,12 @@ from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.layout import GruInputs, shared_outputs
 from ...cases.operators.readings import STORED
 from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import Alter, in_order, processing_order, states_before
+from ...gen.gru import Alter, processing_order
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
+from ..judging.criterion import Demanded
+from ..judging.single_steps import SingleSteps, in_time
 from .failing import FailingBlock, room
 
 JUMPED = 2.0**-20
@@ -202,7 +204,7 @@ def steps_of(part: FailingBlock) -> list[Steps]:
             part,
             stack,
             seen[stack.rows].astype(np.float64),
-            limits[stack.rows],
+            limits[stack.rows].astype(np.float64),
             shared["ho"][stack.rows].astype(np.float64) if "ho" in shared else None,
         )
         for stack in part.stacked
@@ -218,35 +220,26 @@ def _states(shared: Arrays) -> Array | None:
 
 
 def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None) -> Steps:
-    inputs, time = stack.inputs, seen.shape[-2]
-    rest = _rest(stack, seen, ho)
-    before, number = np.empty_like(seen), np.empty(seen.shape[:-1], np.int64)
-    limits, seen = limits.copy(), seen.copy()
-    for d, direction in enumerate(stack.semantics.directions):
-        order = processing_order(direction, inputs.lengths, time)
-        if stack.semantics.y_order == "processing":
-            seen[:, d], limits[:, d] = in_order(seen[:, d], order), in_order(limits[:, d], order)
-        before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
+    time, semantics, criterion = seen.shape[-2], stack.semantics, part.criterion
+    single = SingleSteps.of(stack.inputs, semantics, seen)
+    limits = in_time(limits, stack.inputs, semantics).reshape(single.seen.shape)
+    if time > 1 and isinstance(criterion, Demanded):
+        _, admitted = single.expected(part.block.dtype)
+        limits = admitted[criterion.arithmetic].astype(np.float64)
+    number = np.empty(seen.shape[:-1], np.int64)
+    for d, direction in enumerate(semantics.directions):
+        order = processing_order(direction, stack.inputs.lengths, time)
         number[:, d] = np.arange(time) if order is None else order
-    rows = (len(seen), seen.shape[1], -1)
-    taken = (np.arange(time) < inputs.lengths[..., None]).reshape(len(seen), -1)
     return Steps(
         part=part,
         stack=stack,
-        inputs=GruInputs(
-            x=inputs.x.reshape(len(seen), -1, 1, inputs.x.shape[-1]),
-            h0=before.reshape(*rows, seen.shape[-1]),
-            lengths=taken.astype(np.int64),
-            w=inputs.w,
-            r=inputs.r,
-            b=inputs.b,
-        ),
-        seen=seen.reshape(*rows, seen.shape[-1]),
-        limits=limits.reshape(*rows, seen.shape[-1]).astype(np.float64),
-        taken=taken,
-        number=number.reshape(rows),
+        inputs=single.inputs,
+        seen=single.seen,
+        limits=limits,
+        taken=single.taken,
+        number=number.reshape(single.seen.shape[:-1]),
         row=np.repeat(np.arange(seen.shape[2]), time),
-        rest=rest,
+        rest=_rest(stack, seen, ho),
     )
 
 

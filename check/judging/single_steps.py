@@ -43,7 +43,7 @@ class SingleSteps:
     def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
         """Take apart observed states `y` (n, direction, batch, time, hidden), as the operator orders them."""
         n, directions, _, time, hidden = y.shape
-        seen = _exchange_order(y.astype(np.float64), inputs, semantics)
+        seen = in_time(y.astype(np.float64), inputs, semantics)
         before = np.empty_like(seen)
         for d, direction in enumerate(semantics.directions):
             order = processing_order(direction, inputs.lengths, time)
@@ -125,7 +125,7 @@ def _answer(
 
     def by_role(states: Array, ho: Array | float) -> Arrays:
         end = np.take_along_axis(states, last[..., None, None], axis=-2)[..., 0, :]
-        y = _exchange_order(states, stack.inputs, meant)
+        y = in_time(states, stack.inputs, meant)
         return {"y": y} | ({"ho": np.where(empty, ho, end)} if "ho" in seen else {})
 
     x = np.where(taken, x.reshape(shape), steps.seen.reshape(shape))
@@ -136,7 +136,7 @@ def _answer(
     return by_role(x, seen.get("ho", 0.0)), admitted
 
 
-def _exchange_order(y: Array, inputs: GruInputs, semantics: StackedSemantics) -> Array:
+def in_time(y: Array, inputs: GruInputs, semantics: StackedSemantics) -> Array:
     """Put states from the operator's order into that of time, or back: it is the same exchange."""
     if semantics.y_order != "processing":
         return y
