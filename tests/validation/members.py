@@ -11,6 +11,7 @@ from written import BLENDS, SIGMOIDS, Written, emulate, fused, in_halves, one_by
 
 from grucible.cases.dtypes import Array
 from grucible.check.judging.criterion import Differences
+from grucible.check.judging.single_steps import step_answer
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants.emulated import (
     BFLOAT16,
@@ -38,10 +39,14 @@ class Member:
 
 
 class Ratios:
-    """Of the cases measured so far: the worst |observed - stored| / tolerance of each; 1 and less conforms."""
+    """Of the cases measured so far: the worst |observed - stored| / tolerance of each; 1 and less conforms.
+
+    `steps` has the same given the state before each step, of the cases that hold every state.
+    """
 
     def __init__(self) -> None:
         self.worst: list[float] = []
+        self.steps: list[float] = []
 
     def see(self, blocks: Iterable[Block], run: Run, arithmetic: str) -> Ratios:
         """Add the cases of some blocks that are offered, by the tolerances of a class."""
@@ -49,12 +54,20 @@ class Ratios:
             if len(part):
                 off = Differences(part.answer.outputs, outputs, part.dtype, signed_zero=False)
                 self.worst += off.worst(part.answer.tolerances[arithmetic]).ratio.tolist()
+                if steps := step_answer(part, dict(outputs), ()):
+                    off = Differences(steps.outputs, outputs, part.dtype, signed_zero=False)
+                    self.steps += off.worst(steps.tolerances[arithmetic]).ratio.tolist()
         return self
 
     @property
     def alarms(self) -> int:
         """How many cases do not conform."""
         return sum(not ratio <= 1.0 for ratio in self.worst)
+
+    @property
+    def in_steps(self) -> int:
+        """How many cases do not conform in single steps."""
+        return sum(not ratio <= 1.0 for ratio in self.steps)
 
 
 def emulation(*given: Any, **more: Any) -> Run:

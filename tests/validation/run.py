@@ -42,15 +42,18 @@ def main() -> int:
     parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
     asked = parser.parse_args()
     failed = False
-    print(f"{'dtype':9} {'class':18} {'implementation':46} {'shipped':>15} {'random':>15}")
+    print(
+        f"{'dtype':9} {'class':18} {'implementation':46} {'shipped: steps':>24} {'random: steps':>24}"
+    )
     for dtype in asked.dtypes or CLASSES:
         members = [member for member in MEMBERS if member.dtype == dtype]
         members += [] if asked.emulations_only else real_runtimes(dtype)
         for member, shipped, drawn in _measured(asked, dtype, members):
-            bad = bool(shipped.alarms or drawn.alarms)
+            bad = any(one.alarms or one.in_steps for one in (shipped, drawn))
             failed |= bad
             both = " ".join(
-                f"{max(r.worst, default=0.0):8.2g} {len(r.worst):6}" for r in (shipped, drawn)
+                f"{max(r.worst, default=0.0):8.2g} {max(r.steps, default=0.0):8.2g} {len(r.worst):6}"
+                for r in (shipped, drawn)
             )
             print(
                 f"{dtype:9} {member.arithmetic:18} {member.about:46} {both}{'  FALSE ALARM' * bad}"
@@ -61,7 +64,8 @@ def main() -> int:
         for member, shipped, drawn in _measured(asked, "float32", wrong):
             failed |= not shipped.alarms
             print(f"  {member.about:46} caught in {shipped.alarms} of {len(shipped.worst)} shipped cases, "
-                  f"{drawn.alarms} of {len(drawn.worst)} random ones")  # fmt: skip
+                  f"{drawn.alarms} of {len(drawn.worst)} random ones; in steps in {shipped.in_steps} of "
+                  f"{len(shipped.steps)}, {drawn.in_steps} of {len(drawn.steps)}")  # fmt: skip
     return int(failed)
 
 
