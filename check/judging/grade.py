@@ -16,9 +16,11 @@ from ...gen.gru import in_order, processing_order
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...gen.tolerances.gate import MOST_VACUOUS, infinite, vacuous
 from ...vectors.block import Block
+from ...vectors.case import Answer
 from ..observed.observations import Slice
 from .case_result import CaseResult
-from .criterion import Criterion, Differences
+from .criterion import Criterion, Demanded, Differences
+from .single_steps import step_answer
 
 MOST_STEPS = 1024
 """Maximum steps of a sequence that are counted; a chart shows no more."""
@@ -83,13 +85,25 @@ class Grade:
 
 
 def find_undeciding(block: Block, criterion: Criterion) -> Array:
-    """Say (n,) which cases say too little to decide under `criterion`, in at least one reading."""
+    """Say (n,) which cases say too little to decide under `criterion`, in at least one reading.
+
+    A case whose tolerances say too little decides all the same if those of its single steps do not.
+    """
     found = np.zeros(len(block), bool)
     for reading, answer in block.answers.items():
-        limits = criterion.admitted(block, reading)
-        nothing, elements = vacuous(answer, limits)
-        found |= (nothing > MOST_VACUOUS * elements) | (infinite(answer, limits) > 0)
+        mine = _says_too_little(answer, criterion.admitted(block, reading))
+        if mine.any() and isinstance(criterion, Demanded):
+            part = block.rows(np.flatnonzero(mine))
+            steps = step_answer(part, part.answers[reading].outputs, reading)
+            if steps is not None:
+                mine[mine] = _says_too_little(steps, steps.tolerances[criterion.arithmetic])
+        found |= mine
     return found
+
+
+def _says_too_little(answer: Answer, limits: Arrays) -> Array:
+    nothing, elements = vacuous(answer, limits)
+    return np.asarray((nothing > MOST_VACUOUS * elements) | (infinite(answer, limits) > 0))
 
 
 class Growth:

@@ -91,7 +91,8 @@ class SingleSteps:
 def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer | None:
     """Answer each step of a block's cases from the observed state before it; None without all states.
 
-    The answer has the outputs' shapes, and exact values in float64. Padding is what was observed.
+    The answer has the outputs' shapes, and exact values in float64. Padding, and what may overflow, are as
+    observed.
     """
     operator = OPERATORS[block.operator]
     shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
@@ -128,7 +129,8 @@ def _answer(
         y = in_time(states, stack.inputs, meant)
         return {"y": y} | ({"ho": np.where(empty, ho, end)} if "ho" in seen else {})
 
-    x = np.where(taken, x.reshape(shape), steps.seen.reshape(shape))
+    bounded = np.all([np.isfinite(limit) for limit in limits.values()], axis=0).reshape(shape)
+    x = np.where(taken & bounded, x.reshape(shape), steps.seen.reshape(shape))
     admitted = {
         name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
         for name, limit in limits.items()

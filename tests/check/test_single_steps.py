@@ -1,0 +1,130 @@
+"""Judged one step at a time: from the observed state before a step, the state after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from posing import questions
+from written import Written, emulate, one_by_one
+
+from grucible import GrucibleError, Question
+from grucible.cases.dtypes import Array, Arrays
+from grucible.cases.operators import OPERATORS
+from grucible.cases.question import pose
+from grucible.check.judging.case_result import CaseResult
+from grucible.check.judging.criterion import Demanded, Differences
+from grucible.check.judging.grade import find_undeciding
+from grucible.check.judging.judge import judge_one
+from grucible.check.judging.single_steps import step_answer
+from grucible.check.observed.source import Observed
+from grucible.gen.posed import answered_block
+from grucible.vectors.block import Block
+
+from .made import SEQUENCE
+
+FLOAT32 = Demanded("float32")
+
+
+def judged(block: Block, outputs: Arrays, demanded: Demanded = FLOAT32) -> CaseResult:
+    return judge_one(block, Observed(["ok"], [""], dict(outputs)), demanded)
+
+
+@settings(max_examples=60)
+@given(question=questions())
+def test_right_arithmetic_passes_every_step(question: Question) -> None:
+    """Summed one by one in float32, with sizes, lengths, directions and functions of any operator."""
+    try:
+        block = answered_block(question)
+    except GrucibleError:  # too near overflow, or not to be rounded
+        return
+    with np.errstate(all="ignore"):
+        outputs = emulate(Written(multiply=one_by_one), block)
+    for reading in block.answers:
+        steps = step_answer(block, dict(block.answers[reading].outputs), reading)
+        if steps is not None:
+            off = Differences(
+                steps.outputs, block.answers[reading].outputs, block.dtype, signed_zero=False
+            )
+            assert off.within(steps.tolerances["float32"]).all()
+    steps = step_answer(block, dict(outputs), ())
+    if steps is not None and block.tier != "nonportable":
+        off = Differences(steps.outputs, outputs, block.dtype, signed_zero=False)
+        assert off.within(steps.tolerances["float32"]).all()
+
+
+@pytest.fixture(scope="module")
+def layer() -> Block:
+    """The block of a real layer: its accumulated tolerances say nothing."""
+    rng, sizes = np.random.default_rng(5), {"batch": 2, "time": 30, "input": 32, "hidden": 48}
+
+    def drawn(*shape: int, scale: float = 1.0) -> Array:
+        return (scale * rng.normal(size=shape)).astype(np.float32)
+
+    b, t, i, h = sizes.values()
+    inputs = {
+        "X": drawn(b, t, i), "initial_hidden_state": drawn(b, 2, h),
+        "sequence_lengths": np.array([t, t - 7], np.int32), "W": drawn(2, 3 * h, i, scale=0.7),
+        "R": drawn(2, 3 * h, h, scale=0.7), "B": drawn(2, 3 * h),
+    }  # fmt: skip
+    given = {"hidden_size": h, "direction": "bidirectional"}
+    return answered_block(pose(OPERATORS[SEQUENCE], given, inputs, case_id="made/layer"))
+
+
+def cut(block: Block, **changed: Any) -> Arrays:
+    return dict(emulate(Written(**changed), block))
+
+
+def test_a_layer_whose_accumulated_tolerances_say_nothing_decides(layer: Block) -> None:
+    assert np.isinf(layer.answer.tolerances["float32"]["Y"]).mean() > 0.4
+    assert not find_undeciding(layer, FLOAT32).any()
+    right = judged(layer, cut(layer, multiply=one_by_one))
+    assert (right.verdict, right.arithmetic) == ("passed", "float32")
+    assert 0.001 < right.worst_ratio < 0.5
+
+
+@pytest.mark.parametrize("name", ["W", "R"])
+def test_weights_of_few_bits_fail_it(layer: Block, name: str) -> None:
+    inputs = dict(layer.inputs)
+    inputs[name] = inputs[name].astype(np.float16).astype(np.float32)
+    other = Block(**{**vars(layer), "inputs": inputs})
+    result = judged(layer, cut(other))
+    assert result.verdict == "failed"
+    assert result.worst_ratio > 3
+
+
+@pytest.mark.parametrize("place", [(4, 0, 0, 4), (25, 1, 0, 4), (3, 1, 1, 0)])
+def test_one_state_that_is_off_fails_in_its_step_or_the_next(
+    layer: Block, place: tuple[int, ...]
+) -> None:
+    """In both directions, and in a row that is shorter."""
+    outputs, (time, direction, row, unit) = cut(layer), place
+    outputs["Y"] = outputs["Y"].copy()
+    outputs["Y"][0, row, direction, time, unit] += np.float32(1e-3)
+    result = judged(layer, outputs)
+    assert (result.verdict, "from the state before it, got" in result.message) == ("failed", True)
+    after = time + (-1 if direction else 1)
+    near = tuple(f"Y[{row}, {direction}, {at}, " for at in (time, after))
+    assert result.where.startswith(near)
+
+
+def test_the_last_state_is_that_of_the_last_step(layer: Block) -> None:
+    outputs = cut(layer)
+    outputs["Ho"] = outputs["Ho"].copy()
+    outputs["Ho"][0, 1, 0, 3] += np.float32(1e-4)
+    result = judged(layer, outputs)
+    assert (result.verdict, result.where) == ("failed", "Ho[1, 0, 3]")
+
+
+def test_other_demands_judge_whole_outputs(layer: Block) -> None:
+    """A user's rtol and atol say how far outputs may be off, whatever was before."""
+    from grucible.check.judging.criterion import Tolerance
+
+    outputs = cut(layer)
+    outputs["Y"] = layer.answer.outputs["Y"].copy()
+    outputs["Ho"] = layer.answer.outputs["Ho"].copy()
+    outputs["Y"][0, 0, 0, 3, 0] += np.float32(1e-4)
+    loose = judge_one(layer, Observed(["ok"], [""], outputs), Tolerance(absolute=1e-3))
+    assert (judged(layer, outputs).verdict, loose.verdict) == ("failed", "passed")
