@@ -1,4 +1,4 @@
-"""One step at a time: from the observed state before a step, how far the state after it may be off.
+"""Single steps: from the observed state before a step, how far the state after it may be off.
 
 Nothing accumulates, so this decides at any number of steps and any size. TOLERANCES.md derives it.
 """
