@@ -23,7 +23,7 @@ LINES = {
     "gen": 3_780,
     "gen/variants": 2_797,
     "check": 11_170,
-    "check/diagnosis": 3_255,
+    "check/diagnosis": 3_265,
     "tests": 22_705,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
@@ -43,7 +43,7 @@ BANNED = re.compile(
 """Words that make a sentence hard to read: fillers, and passives of unknown persons."""
 SENTENCE = 20
 """Maximum words of a docstring's first sentence."""
-NEXT = ("check/diagnosis", "gen/variants")
+NEXT = ("gen/variants",)
 """Folders that are rewritten next; the rules of words do not bind them yet."""
 
 NAMED_TWICE = {"Tensor"}

@@ -75,7 +75,7 @@ def find_other_function(
 
 
 def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, str]]:
-    """Fit a curve to one half of the rows; the function with it, in words, if it gives the other half."""
+    """Fit a curve to half of the rows; return the function with it if that gives the others."""
     halves: tuple[list[Steps], list[Steps]] = ([], [])
     for one in _only([(one, _asks(one, asked)) for one in several]):
         rows = np.arange(one.seen.shape[2])

@@ -48,8 +48,8 @@ LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
 MOST_BASES = 3
 """Maximum variants of those found to which a second mistake is sought, one step at a time."""
 ROUNDS, TRIED = 3, 8
-"""Maximum samples of the unexplained that are looked at beyond the catalogue, as in `search`; and maximum
-candidates of each that are tested against all cases: the best come first."""
+"""Maximum samples of the unexplained that are looked at beyond the catalogue; as in `search`.
+Maximum candidates of each that are tested against all cases; the best come first."""
 
 
 def diagnose(

@@ -18,8 +18,7 @@ from .local import Explained
 from .search import Search
 
 ALONE, ALONE_SHARE = 2, 0.02
-"""Minimum cases, and share of all, for each further variant or fitted number: by chance they fit a few cases
-with wide tolerances."""
+"""Minimum cases, and share of all, for each further variant or fitted number; a few fit by chance."""
 MOST_PLACED = 2
 """Maximum variants of what holds in some place alone: three and a place fit many cases by chance."""
 

@@ -137,8 +137,11 @@ def evenly(items: Array, most: int) -> Array:
 
 @dataclass
 class Failing:
-    """The failing cases that are kept to be explained, and the (dtype, id) of those `left_out`: too large for
-    variants, or, where all together are larger than MOST_BYTES, those of most work."""
+    """The failing cases that are kept to be explained, and the others.
+
+    `left_out` are the (dtype, id) of cases too large for variants; and, where all together are larger than
+    MOST_BYTES, of those of most work.
+    """
 
     parts: list[FailingBlock] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)

@@ -23,7 +23,7 @@ DIGITS = 7
 
 
 def fitted(steps: Steps) -> Shares:
-    """The members of families that take much of the error away, with their `shares`."""
+    """Yield the members of families that take much of the error away, with their `shares`."""
     if steps.wrong.sum() < FEWEST_WRONG:
         return
     thin = _thin(steps)
@@ -48,7 +48,7 @@ def fitted(steps: Steps) -> Shares:
 
 
 def _thin(steps: Steps) -> Steps:
-    """A few rows of the case with the most wrong states, if they hold enough of them."""
+    """Take a few rows of the case with the most wrong states, if they hold enough of them."""
     case = steps.only(np.array([int(np.argmax(steps.wrong.sum(axis=(1, 2, 3))))]))
     rows = np.argsort(-case.wrong.sum(axis=(0, 1, 3)), kind="stable")[:THIN_ROWS]
     thin = case.rows(np.sort(rows))
@@ -67,7 +67,7 @@ def _left(steps: Steps, tried: Mapping[str, Sequence[float]]) -> dict[str, list[
 
 
 def _with_few_digits(steps: Steps, family: Family, number: float) -> Shares:
-    """The member with the fewest digits that gives every wrong state of most cases, or most wrong states."""
+    """Find the number with the fewest digits that gives all wrong states of most cases, or most states."""
     low, high = family.form.tried[0], family.form.tried[-1]
     rounded = [float(f"{number:.{digits}{how}}") for how in "fg" for digits in range(DIGITS + 1)]
     numbers = dict.fromkeys([*(one + 0.0 for one in rounded if low <= one <= high), number])

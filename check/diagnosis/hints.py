@@ -16,7 +16,7 @@ from .local import Local
 from .places import Split, elements_by_role, where
 
 MOST_RIGHT = 0.5
-"""Maximum share of what is right that lies in the place of what is wrong: with more, it is hardly a place."""
+"""Maximum share of right elements in the place of the wrong ones; with more, it is hardly a place."""
 MOST_CONDITIONS = 3
 """Maximum conditions listed that failing cases fulfil, and passing ones do not: more of them say the same."""
 

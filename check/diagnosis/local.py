@@ -24,9 +24,12 @@ MOST_BLOCKS, CASES_EACH = 24, 6
 
 @dataclass(frozen=True)
 class Explained:
-    """What variants explain together one step at a time: `cases` (n,) of those that failed, and `where` it is
-    so, "" for everywhere. It is `certain` unless states that would show it are otherwise, and no place tells
-    which. `states` of the cases are wrong by themselves."""
+    """What variants explain together one step at a time.
+
+    `cases` (n,) are those of the cases that failed, and `where` says where it is so, "" for everywhere. It is
+    `certain` unless states that would show it are otherwise, and no place tells which. `states` of the cases
+    are wrong by themselves.
+    """
 
     variants: tuple[Variant, ...]
     cases: Array

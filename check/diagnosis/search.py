@@ -51,8 +51,10 @@ class Search:
         self.starts = np.cumsum([0, *map(len, parts)])
         self.by_work = sorted(range(len(parts)), key=lambda place: parts[place].work)
         self.passed_over = np.arange(len(which)) >= self.starts[-1]
-        """(n,) the cases on which something was not tried, for it took too long: what explains others, or, in
-        any case that is left, what a stage of the search tries."""
+        """(n,) the cases on which something was not tried, for it took too long.
+
+        That is what explains others; or, in any case that is left, what a stage of the search tries.
+        """
         self.distances: dict[Names, Array] = {}
         self.found: list[Variant] = []
         """What explains failing cases alone, or their steps: what is tried together with others."""

@@ -28,7 +28,7 @@ def listed(steps: Steps) -> Shares:
 
 
 def told_by(steps: Steps) -> list[Variant]:
-    """List the variants without a number that a step tells, and that may come on top of the base of steps."""
+    """List the variants without a number that a step tells, and that may come on top of a base."""
     block = steps.part.block
     return [
         v

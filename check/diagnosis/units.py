@@ -37,7 +37,7 @@ def in_some_units(steps: Steps) -> Shares:
 
 
 def _spreading(steps: Steps, pool: Sequence[Variant]) -> list[Variant]:
-    """The variants of some units that make others wrong, by the reset gate or what it multiplies."""
+    """List the variants of some units that make others wrong, by the reset gate or what it multiplies."""
     if steps.stack.semantics.reset_after:
         return []
     seen = steps.quantities_under([(), *((variant,) for variant in pool)])
