@@ -22,7 +22,7 @@ _LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
 
 def _interpolated(name: str, step: float, a: Array) -> Array:
-    """The function from a table, interpolated linearly."""
+    """Take the function from a table, interpolated linearly."""
     return np.asarray(np.interp(a, *_table(name, step)))
 
 
@@ -34,7 +34,7 @@ def _table(name: str, step: float) -> tuple[Array, Array]:
 
 
 def _pade_tanh(a: Array) -> Array:
-    """x(27 + x²)/(27 + 9x²), held at ±1 beyond ±3."""
+    """x(27 + x²)/(27 + 9x²), kept at ±1 beyond ±3."""
     x = np.clip(a, -3.0, 3.0)
     return np.asarray(x * (27.0 + x**2) / (27.0 + 9.0 * x**2))
 

@@ -60,5 +60,5 @@ CATALOGUE: dict[str, Variant] = {
 
 @cache
 def variants_of(operator: Operator) -> tuple[Variant, ...]:
-    """The variants that mean something for an operator: it has what they are about."""
+    """List the variants that mean something for an operator: it has what they are about."""
     return tuple(v for v in CATALOGUE.values() if v.means_something_for(operator))

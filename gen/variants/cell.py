@@ -48,7 +48,7 @@ def _each(rename: Rename, functions: Any) -> Any:
 
 
 def unclipped(s: StackedSemantics) -> StackedSemantics:
-    """The same without a clip."""
+    """Ask for no clip."""
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
@@ -114,8 +114,10 @@ def _parameters(
     taken: Callable[[Sequence[float], int, Activation], float],
     s: StackedSemantics,
 ) -> StackedSemantics:
-    """Other values of a parameter: what `taken` gives from all that were given in order, the
-    position of an activation among all, and it."""
+    """Change the values of a parameter.
+
+    `taken` gives a value from all that were given in order, the position of an activation among all, and it.
+    """
 
     def changed(*functions: Activation) -> tuple[Activation, ...]:
         given = [getattr(one, parameter) for one in functions if parameter in one.takes]

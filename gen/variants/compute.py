@@ -48,7 +48,7 @@ OfRight = Callable[[Activation, Array], Array]
 
 @lru_cache(maxsize=1024)
 def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
-    """What is computed in place of a right function, made from that and of pre-activations.
+    """Find what is computed in place of a right function, made from that and of pre-activations.
 
     Raises KeyError for a name that says none.
     """
@@ -142,7 +142,7 @@ def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInp
 
 
 def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> GruInputs:
-    """The inputs as the variants read them."""
+    """Change the inputs as the variants read them."""
     for variant in variants:
         if variant.inputs:
             inputs = variant.inputs(inputs, asked)
@@ -150,7 +150,7 @@ def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInput
 
 
 def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
-    """The places of what can be stacked, not more at once than TOGETHER_BYTES."""
+    """Yield the places of what can be stacked, not more at once than TOGETHER_BYTES."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     sizes: dict[int, int] = {}  # most variants leave the inputs as they are
     for place, one in enumerate(changed):
@@ -165,7 +165,7 @@ def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
 
 
 def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
-    """The outputs of each of what can be stacked, before a variant changes them."""
+    """Yield the outputs of each of what can be stacked, before a variant changes them."""
     ends = np.cumsum([0, *(len(one.inputs.x) for one in together)]).tolist()
     rows = list(starmap(slice, pairwise(ends)))
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
@@ -184,7 +184,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
 
 
 def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> Array:
-    """A quantity of a step, with what each alter makes of its rows; `value` itself is left alone."""
+    """Make of a quantity of a step what each alter makes of its rows; leave `value` itself alone."""
     result = value
     for at, alter in alters:
         part = result[at]
@@ -200,7 +200,7 @@ def _unaltered(_: str, value: Array) -> Array:
 
 
 def _stacked_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
-    """The semantics of stacks that are stacked; they agree on AGREED."""
+    """Stack the semantics of stacks; they agree on AGREED."""
 
     def joined(name: str) -> Any:
         each = [getattr(one, name) for one in several]
@@ -237,7 +237,7 @@ def _joined(arrays: Sequence[Array]) -> Array:
 
 
 def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:
-    """The outputs as the variants hand them out."""
+    """Change the outputs as the variants hand them out."""
 
     def again(given: GruInputs) -> Outputs:
         [found] = _run([replace(one, inputs=_read(one.variants, one.asked, given))])

@@ -23,32 +23,32 @@ Rounding = Callable[[Array], Array]
 
 
 def exactly(values: Array) -> Array:
-    """No rounding."""
+    """Round nothing."""
     return values
 
 
 def to_float16(values: Array) -> Array:
-    """Rounded to float16, in the type it had."""
+    """Round to float16; keep the type."""
     return values.astype(np.float16).astype(values.dtype)
 
 
 def to_bfloat16(values: Array) -> Array:
-    """float32 numbers rounded to bfloat16."""
+    """Round float32 numbers to bfloat16."""
     return values.astype(BFLOAT16).astype(values.dtype)
 
 
 def cut_to_bfloat16(values: Array) -> Array:
-    """float32 numbers truncated to bfloat16."""
+    """Cut float32 numbers off to bfloat16."""
     return _masked(values, 16)
 
 
 def cut_to_tf32(values: Array) -> Array:
-    """float32 numbers truncated to TF32's 10 bits after the point."""
+    """Cut float32 numbers off to TF32's 10 bits after the point."""
     return _masked(values, 13)
 
 
 def to_tf32(values: Array) -> Array:
-    """float32 numbers rounded to TF32, halves away from zero."""
+    """Round float32 numbers to TF32, halves away from zero."""
     bits = values.view(np.uint32) + np.uint32(1 << 12)
     return _masked(bits.view(np.float32), 13)
 
@@ -59,7 +59,7 @@ def _masked(values: Array, bits: int) -> Array:
 
 
 def _of_float32(rounding: Rounding, values: Array) -> Array:
-    """A rounding of float32 numbers, of numbers of any type."""
+    """Round numbers of any type as float32 numbers."""
     return np.asarray(rounding(values.astype(np.float32)).astype(np.float64))
 
 
@@ -83,8 +83,11 @@ def in_float16(x: Array, weight: Array) -> Array:
 
 @dataclass
 class Emulated(Float64):
-    """What rounds how. `compute`: the type of every operation; `multiply`: of products of matrices;
-    `operand`: what their operands go through; `kept`: what the state goes through at every step."""
+    """An arithmetic that rounds to narrower types.
+
+    `compute` is the type of every operation, `multiply` that of products of matrices, `operand` what their
+    operands go through, and `kept` what the state goes through at every step.
+    """
 
     compute: Any = np.float32
     multiply: Callable[[Array, Array], Array] = np.matmul
@@ -92,11 +95,11 @@ class Emulated(Float64):
     kept: Rounding = exactly
 
     def numbers(self, array: Array) -> Array:
-        """The array in the type of every operation."""
+        """Convert the array to the type of every operation."""
         return array.astype(self.compute)
 
     def weight(self, matrix: Array) -> Array:
-        """The transpose of the last two axes, gone through `operand`."""
+        """Transpose the last two axes of what went through `operand`."""
         return self.operand(matrix.astype(self.compute)).swapaxes(-1, -2)
 
     def product(self, x: Array, weight: Array) -> Array:
@@ -104,7 +107,7 @@ class Emulated(Float64):
         return self.multiply(self.operand(x), weight)
 
     def activation(self, function: Any, a: Array, clip: Any) -> Array:
-        """The activation of `a`, clipped first, by stacked case."""
+        """Apply the activation to `a`, clipped first, by stacked case."""
         return super().activation(function, a, clip.astype(self.compute))
 
     def _of(self, one: Activation, a: Array) -> Array:

@@ -23,15 +23,14 @@ BATCH_BYTES = 32 << 20
 
 
 def stacks_of(block: Block) -> list[Stack]:
-    """The cases of a block, stacked."""
+    """Stack the cases of a block."""
     return list(stacks(OPERATORS[block.operator], block.given, block.inputs))
 
 
 def variant_outputs(
     block: Block, stacked: Sequence[Stack], combinations: Sequence[Sequence[Variant]]
 ) -> Arrays:
-    """The outputs of a block's n cases under each of c combinations of variants, (c, n, …), in
-    float64."""
+    """(c, n, …) Compute the outputs of a block's n cases under c combinations of variants, in float64."""
     outputs = {
         name: np.empty((len(combinations), *array.shape))
         for name, array in block.answer.outputs.items()
@@ -50,8 +49,10 @@ def variant_outputs(
 def batches(
     block: Block, combinations: Sequence[Sequence[Variant]]
 ) -> Iterator[Sequence[Sequence[Variant]]]:
-    """The combinations in batches of which neither the outputs for a block nor the inputs, of which each
-    may have others, take more than BATCH_BYTES."""
+    """Split combinations into batches that take no more than BATCH_BYTES.
+
+    Neither the outputs for a block do, nor the inputs, of which each may have others.
+    """
     arrays = (block.answer.outputs, block.inputs)
     one = max(sum(8 * array.size for array in each.values()) for each in arrays)
     size = max(1, BATCH_BYTES // max(1, one))
@@ -59,7 +60,7 @@ def batches(
 
 
 def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
-    """By output, the largest tolerance that any class of the dtype admits."""
+    """Find, by output, the largest tolerance that any class of the dtype admits."""
     last = [chain[-1].name for chain in CHAINS[block.dtype]]
     limits = block.answers[reading].tolerances
     return {
@@ -69,10 +70,10 @@ def loosest(block: Block, reading: ReadingNames = STORED) -> Arrays:
 
 
 def can_be_caught(variant: Variant, dtype: str) -> bool:
-    """Whether vectors of a dtype can be asked to catch the variant.
+    """Say whether vectors of a dtype can be asked to catch the variant.
 
-    A loss of precision must be worse than the arithmetic that is required, an approximation off by
-    more than the required class lets the function be.
+    A loss of precision must be worse than the arithmetic that is required, an approximation off by more
+    than the required class lets the function be.
     """
     required = REQUIRED[dtype]
     if variant.kind == "precision":
@@ -84,8 +85,10 @@ def can_be_caught(variant: Variant, dtype: str) -> bool:
 
 
 def _function_error(one: ArithmeticClass, function: str) -> float:
-    """How far off a class lets a function be: by itself, where its value is 1, and of a
-    pre-activation whose three terms, of order one, are stored."""
+    """Compute how far off a class lets a function be.
+
+    By itself, that is where its value is 1. The three terms of its pre-activation, of order one, are stored.
+    """
     relative, absolute = one.sigmoid if function == "sigmoid" else one.tanh
     steepest = 0.25 if function == "sigmoid" else 1.0
     return (relative + absolute) * one.unit + one.elementwise + 9.0 * one.stored * steepest
@@ -98,12 +101,12 @@ Limits = Callable[[Block, ReadingNames], Arrays]
 def catches(
     block: Block, names: Collection[str] = (), limits: Limits | None = None
 ) -> Iterator[tuple[Variant, Array]]:
-    """Each variant that means something for the block, with which of the cases catch it (n,).
+    """Yield each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `names`, just those variants, in the catalogue or not. A misreading is caught where an output differs
-    from every accepted answer by more than the loosest tolerance of the dtype, whatever arithmetic it is
-    computed in; an approximation or a loss of precision where it does by more than the tolerance of the
-    required class. With `limits`, each where it differs by more than these.
+    With `names`, just those variants, in the catalogue or not. A misreading is caught where an output
+    differs from every accepted answer by more than the loosest tolerance of the dtype; an approximation or
+    a loss of precision where it does by more than the tolerance of the required class. With `limits`, each
+    where it differs by more than these.
     """
     required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
     admitted = {r: loosest(block, r) for r in block.answers}
@@ -132,7 +135,7 @@ def catches(
 
 
 def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:
-    """(…, n) whether every element of n cases' `outputs`, (…, n, …), is within `limits` of `answers`."""
+    """(…, n) Say whether every element of n cases' `outputs`, (…, n, …), is within `limits` of `answers`."""
     found: Any = True
     for name, answer in answers.items():
         near = difference(outputs[name], answer.astype(np.float64)) <= limits[name]

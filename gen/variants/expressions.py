@@ -1,6 +1,6 @@
 """Steps that are written down wrongly: what somebody may type in place of one of the GRU's expressions.
 
-Also steps with a quantity in a narrower type. These are in no catalogue, and no vectors are held to catch
+Also steps with a quantity in a narrower type. These are in no catalogue, and no vectors must catch
 them: they are tried where nothing in the catalogue explains a failure.
 """
 
@@ -155,9 +155,9 @@ EXPRESSIONS = (
             alter=expressed(t=lambda q: q["r"] * q["t"])),
     Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_through("t", np.tanh)),
     *(
-        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {told} used", mixes_rows=True, alter=_through(name, taken))
+        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, alter=_through(name, taken))
         for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others
-        for row, (told, taken) in _ROWS.items()
+        for row, (whose, taken) in _ROWS.items()
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
             advance=_state_overwritten),
@@ -183,19 +183,19 @@ def _read_narrow(
 
 NARROWER = (
     *(
-        Variant(f"{name}-in-{kind}", f"{words} {told}", alter=_through(name, rounding))
-        for kind, (told, rounding) in TYPES.items()
+        Variant(f"{name}-in-{kind}", f"{words} {rounded}", alter=_through(name, rounding))
+        for kind, (rounded, rounding) in TYPES.items()
         for name, words in QUANTITIES.items()
     ),
     *(
-        Variant(f"state-read-in-{kind}", f"the state {told} where a step reads it",
+        Variant(f"state-read-in-{kind}", f"the state {rounded} where a step reads it",
                 advance=partial(_read_narrow, rounding))
-        for kind, (told, rounding) in TYPES.items()
+        for kind, (rounded, rounding) in TYPES.items()
     ),
     *(
-        Variant(f"operands-{name}", f"the operands of products {told}", kind="precision",
+        Variant(f"operands-{name}", f"the operands of products {rounded}", kind="precision",
                 worse_than=("float64", "float32"), arithmetic=Emulated(operand=rounding))
-        for name, told, rounding in (
+        for name, rounded, rounding in (
             ("rounded-to-tf32", "rounded to TF32", to_tf32),
             ("cut-to-bfloat16", "cut to bfloat16", cut_to_bfloat16),
             ("rounded-to-float16", "rounded to float16", to_float16),

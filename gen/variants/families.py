@@ -130,8 +130,10 @@ CHANGED_FUNCTIONS: dict[str, tuple[str, str, NumberForm]] = {
     for form in (SCALED, SHIFTED, *NOT_LINEAR)
     if (where, form.name) != ("result", "leaky")  # most have no negative result
 }
-"""What members of families compute in place of a function, by name: which one, of what it is a form (its
-argument or its result), and the form. Behind the name stands "=" and the number."""
+"""What members of families compute in place of a function, by name.
+
+That is the function, of what it is a form (its argument or its result), and the form. Behind the name stands
+"=" and the number."""
 
 
 def _function(name: str, number: float) -> dict[str, Any]:
@@ -178,7 +180,7 @@ _CURVE = "-and-curve="
 
 
 def with_curve(asked: str, heights: Sequence[float]) -> Variant:
-    """The function `asked` with a curve of these heights at KNOTS added wherever it is asked for."""
+    """Make the variant that adds a curve of these heights at KNOTS to a function."""
     name = f"{asked}{_CURVE}{','.join(f'{height:.9g}' for height in heights)}"
     about = f"{asked} computed as another function"
     return Variant(name, about, needs=(f"f.{asked}",), semantics=wherever(asked, called(name)))
@@ -186,7 +188,7 @@ def with_curve(asked: str, heights: Sequence[float]) -> Variant:
 
 @cache
 def heights_of(name: str) -> tuple[str, Array]:
-    """The function that a curve was added to, and the curve's heights at KNOTS, from the name of the two.
+    """Find the function that a curve was added to, and the curve's heights at KNOTS, by name.
 
     Raises ValueError where it is no function, or the heights are not those of a curve.
     """

@@ -118,11 +118,11 @@ def _changes() -> Iterator[Variant]:
     """Make each change of each of its fields: of all gates, of both, of each."""
     for name, (words, fields, changed) in CHANGES.items():
         for field in fields.split():
-            told = words.format_map(_COLUMNS.get(field, {}))
+            form = words.format_map(_COLUMNS.get(field, {}))
             for gates in GROUPS if field in ("w", "r", "b") else ("zrh",):
                 of = f"{field}-{gates}-{name}" if field in ("w", "r", "b") else f"{field}-{name}"
                 if of not in LISTED:
-                    about = f"{GROUPS[gates]}{FIELD_WORDS[field]} {told}"
+                    about = f"{GROUPS[gates]}{FIELD_WORDS[field]} {form}"
                     change = each(field, gates, changed)
                     yield Variant(of, about, needs=NEEDS.get(field, ()), inputs=change)
 

@@ -17,16 +17,16 @@ from .variant import Variant
 UNLISTED: dict[str, Variant] = {
     variant.name: variant for variant in (*EXPRESSIONS, *FIELDS, *ELSEWHERE, *NARROWER)
 }
-"""What diagnosis tries where nothing in the catalogue explains a failure; no vectors are held to catch it."""
+"""What diagnosis tries where nothing in the catalogue explains a failure; no vectors must catch it."""
 
 
 def has_number(name: str) -> bool:
-    """Whether the variant of a name is the member of a family, with a number that was fitted perhaps."""
+    """Say whether a variant is the member of a family, with a number that was fitted perhaps."""
     return "=" in name
 
 
 def has_fitted_number(name: str) -> bool:
-    """Whether it is a sum, or a member of a family, whose number may be any, not one of a few."""
+    """Say whether it is a sum, or a member of a family whose number may be any."""
     if is_sum(name):
         return any(number % 1 for number in numbers_of(name))
     family = FAMILIES.get(name.rpartition("=")[0])
@@ -35,8 +35,10 @@ def has_fitted_number(name: str) -> bool:
 
 @cache
 def variant_called(name: str) -> Variant:
-    """The variant of a name. Raises KeyError for a name that none has, ValueError where a family's name is
-    followed by what is no number, a function's by what is no curve."""
+    """Find the variant of a name.
+
+    Raises KeyError for a name that none has, and ValueError where no number or no curve follows.
+    """
     if name in CATALOGUE:
         return CATALOGUE[name]
     if name in UNLISTED:

@@ -49,7 +49,7 @@ class Elements:
 
     @cached_property
     def named(self) -> dict[str, tuple[str, Array]]:
-        """Words and masks of places without a number, by what stands for them in names of variants."""
+        """Words and masks of places without a number, by their names in those of variants."""
         return {
             re.sub(r"\W+", "-", re.sub("^(in |at )?(the )?", "", words)): (
                 words,
@@ -62,12 +62,12 @@ class Elements:
 
     @property
     def padding(self) -> Array:
-        """(n, direction, rows, 1) what is past a row's length; of no step, what is of a row of length 0."""
+        """(n, direction, rows, 1) What is past a row's length; of no step, what is of an empty row."""
         return np.asarray(np.nan_to_num(self.number[..., None]) >= self.lengths)
 
 
 def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) -> Elements:
-    """Make the elements of Y with so many steps; with none, those of Ho."""
+    """Make the elements of Y with `steps` steps; with none, those of Ho."""
     batch, every = inputs.x.shape[-3], max(1, steps)
     number = np.full((*inputs.h0.shape[:3], every), np.nan)
     if steps:
@@ -149,7 +149,7 @@ def _so(true: Array, of: Array) -> Array:
 
 @cache
 def _any(hidden: int, steps: int) -> Elements:
-    """Make elements of some case with so many hidden units."""
+    """Make elements of some case with `hidden` units."""
     x, lengths = np.ones((1, 1, 1, 1)), np.ones((1, 1), np.int64)
     meant = StackedSemantics((), (), np.ones((1, 1, 1)), False, (("forward",),))
     return elements_of(GruInputs(x, np.ones((1, 1, 1, hidden)), lengths, {}, {}, {}), meant, steps)
@@ -164,7 +164,7 @@ PLACES, OF_STATES = _words(1), _words(0)
 
 
 def units_of(place: str, hidden: int) -> Array:
-    """Mask those of so many hidden units that are in a place."""
+    """Mask those of `hidden` units that are in a place."""
     return np.asarray(_any(hidden, 0).named[place][1][0, 0, 0])
 
 
@@ -193,7 +193,7 @@ def filled(name: str, role: str, at: Elements) -> Array:
 
 
 def unwritten(name: str) -> Variant:
-    """Make the variant of a name: what is filled, the place, and `=` and the constant if that is not NaN."""
+    """Make the variant of a name: what is filled, the place, and `=` and the constant, or NaN."""
     start, place, value = _split(name)
     constant = "NaN" if math.isnan(value) else f"{value:g}" if value else "zero"
     known = PLACES if start == "unwritten-Y" else OF_STATES

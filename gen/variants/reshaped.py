@@ -18,7 +18,7 @@ _WORDS = {"d": "direction", "b": "batch", "t": "time"}
 
 
 def _reshaped(array: Array, role: str, made: str, taken: str) -> Array:
-    """A stack of arrays in the shared layout, made with the axes `made` and taken as `taken`."""
+    """Reshape a stack of arrays in the shared layout, made with the axes `made` and taken as `taken`."""
     shared = _SHARED[role]
     made, taken = ("".join(dict.fromkeys(order + shared)) for order in (made, taken))
     sizes = dict(zip(shared, array.shape[1:], strict=True))

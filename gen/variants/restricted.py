@@ -1,7 +1,7 @@
-"""Variants of some hidden units alone: of a tail that a vector loop leaves, of the last unit, of the first.
+"""Variants of some hidden units alone: of the tail of a vector loop, of the last unit, of the first.
 
-A unit's own quantities are wrong there; other units are wrong by what they take of its state alone, or,
-where the reset gate multiplies the state before the product, of its reset gate.
+A unit's own quantities are wrong there; other units are wrong only where they take its state, or its reset
+gate, if that multiplies the state before the product.
 """
 
 from __future__ import annotations

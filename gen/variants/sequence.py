@@ -99,7 +99,7 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
 
 
 def _last_in_time(seen: Evaluated) -> Array:
-    """The last state in the order of time: of reverse, that of the first step taken."""
+    """Take the last state in the order of time: of reverse, that of the first step."""
     at = 0 if seen.semantics.y_order == "processing" else -1
     return np.where(seen.semantics.backwards[:, :, None, None], seen.y[..., at, :], seen.ho)
 

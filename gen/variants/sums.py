@@ -22,7 +22,7 @@ Terms = Mapping[str, float]
 _ADDS = "+="
 _TERM = re.compile(r"([+-]?[\d.]+(?:e[+-]\d+)?)\*([^+-]+)")
 _OWN = {"a": "", "x": "{w}", "p": "{r}", "b": "{b}", "c": "Rbh"}
-"""What a pre-activation is the sum of: of the input, of the state, of biases, and Rbh times rt; or all."""
+"""Parts of a pre-activation: of the input, of the state, of biases, and Rbh times rt; or all."""
 _STATE = {"t": 1.0, "z*t": -1.0, "z*h": 1.0}
 _OF_GATES = ("a", "x", "p", "b", "h", "1", "x_z", "x_r", "p_z", "p_r")
 PRODUCTS: Mapping[str, Sequence[str]] = {
@@ -119,7 +119,7 @@ def _product(product: str, known: Mapping[str, Array]) -> Array | float:
 
 
 def _in_words(target: str, terms: Terms) -> Iterator[str]:
-    """Say how the quantity is computed: the blend as a formula, another one by what is other."""
+    """Say how the quantity is computed: the blend as a formula, another one by its difference."""
     if target == "state" and not {"1", "state"}.issuperset(terms):
         whole = {p: _STATE.get(p, 0.0) + terms.get(p, 0.0) for p in (*_STATE, *terms)}
         yield f"the new state computed as Ht = {_formula({p: c for p, c in whole.items() if c})}"
@@ -143,7 +143,10 @@ def _scaled(c: float) -> str:
 
 
 def _formula(terms: Terms) -> str:
-    """Write a sum; a product and as much, or its opposite, times zt or rt are (1 ± zt) times it."""
+    """Write a sum.
+
+    A product and as much, or its opposite, times zt or rt are (1 ± zt) times it.
+    """
     left, found = dict(terms), []
     for product, c in terms.items():
         for gate in ("z", "r"):

@@ -24,8 +24,11 @@ Outputs = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What a change of the outputs may look at: the true inputs, the semantics, the outputs so far,
-    and `again`, which computes the outputs of other inputs in the same way."""
+    """What a change of the outputs may look at.
+
+    These are the true inputs, the semantics, the outputs so far, and `again`, which computes the outputs of
+    other inputs in the same way.
+    """
 
     inputs: GruInputs
     semantics: StackedSemantics
@@ -51,8 +54,8 @@ class Variant:
     the semantics are changed in what no single step tells: the first state, or which steps are taken and of
     what; `mixes_rows` that a row's step takes something of another row.
 
-    An approximation says which `function` it approximates, with what largest `error`; a loss of
-    precision the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
+    An approximation says which `function` it approximates, with what largest `error`; a loss of precision
+    the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
     makes a small difference of a quantity a large one at some values, as rounding to a grid does.
     """
 
@@ -97,7 +100,7 @@ class Variant:
 
 
 class _Words(dict[str, str]):
-    """Names by what they mean; what an operator has none for is called what it is."""
+    """Names by meaning; a meaning without a name stands for itself."""
 
     def __missing__(self, word: str) -> str:
         return word
@@ -105,7 +108,7 @@ class _Words(dict[str, str]):
 
 @cache
 def _words(operator: Operator) -> _Words:
-    """The operator's names of tensors, by role, and of attributes, by what they set."""
+    """List the operator's names: of tensors by role, of attributes by the thing they set."""
     words: dict[str, list[str]] = {}
     for tensor in (*operator.inputs, *operator.outputs):
         words.setdefault(tensor.role, []).append(tensor.name)
@@ -119,7 +122,7 @@ def _words(operator: Operator) -> _Words:
 
 @cache
 def traits(operator: Operator) -> frozenset[str]:
-    """What variants may need of an operator.
+    """List what variants may need of an operator.
 
     A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
     says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
@@ -153,6 +156,6 @@ def traits(operator: Operator) -> frozenset[str]:
 
 
 def gate_order(operator: Operator) -> str:
-    """The order in which the operator stacks the gates, such as zrh."""
+    """Find the order in which the operator stacks the gates, such as zrh."""
     [weights] = [t for t in operator.inputs if t.role == "w"]
     return "".join(weights.forms[0].parts)

@@ -99,7 +99,7 @@ WEIGHT_VARIANTS = (
     ),
     Variant("Wbh-ignored", "Wbh ignored", needs=_APART, links=BIAS, inputs=_sums(wh="")),
     Variant("Rbh-ignored", "Rbh ignored", needs=_APART, links=BIAS, inputs=_sums(rh="")),
-    Variant("bias-added-twice", "the biases of z and r added twice, as if {b} held two of each",
+    Variant("bias-added-twice", "the biases of z and r added twice, as if {b} had two of each",
             needs=("b.z",), links=BIAS, inputs=_sums(z="z z", r="r r")),
     Variant("Wb-ignored", "the input biases Wbz, Wbr and Wbh ignored", needs=("b.wz",), links=BIAS,
             inputs=_sums(wz="", wr="", wh="")),

@@ -10,15 +10,19 @@ from ...cases.operators import OPERATORS
 from ...cases.question import Question, sizes_of
 
 MOST_WORK = 1 << 25
-"""A case of more work than this is computed under no variants: the whole catalogue of it would take longer
-than some 5 s. The largest of those shipped has two thirds of that."""
+"""Maximum work of a case that is computed under variants; the whole catalogue of one takes some 5 s.
+
+The largest case that is shipped has two thirds of that."""
 _COPIES = 8
-"""Of every weight, whatever the steps: it is converted, copied for the variant, and compared."""
+"""Of every weight, however many the steps: it is converted, copied for the variant, and compared."""
 _OF_A_STATE, _OF_A_STEP, _OF_A_CASE = 100, 10_000, 20_000
 
 
 def work(question: Question) -> int:
-    """The units of work of one variant of a case: each weight in every step of every row, and the rest."""
+    """Count the units of work of one variant of a case.
+
+    That is each weight in every step of every row, and the rest.
+    """
     operator = OPERATORS[question.operator]
     axes = {operator.sizes[symbol]: length for symbol, length in sizes_of(question).items()}
     hidden, directions = axes["hidden"], len(question.semantics.directions)
