@@ -52,8 +52,13 @@ class Demand:
     recompute: float = 0.0
 
     def check(self, vectors: VectorSet) -> None:
-        """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail."""
+        """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail.
+
+        With `strict`, a glob may match questions that must be refused, and no case.
+        """
         Expectations(self.expectations)
+        if not self.strict:
+            vectors.check_globs()
         for one in () if self.diagnose else self.expectations:
             if one.diagnosis:
                 place = f"{one.place}: " if one.place else ""

@@ -60,6 +60,7 @@ def export_command(
         contents = "questions" if questions else "answers"
     check_place(out)
     opened = open_set(vectors, select)
+    opened.check_globs()
     with show_progress("exporting", len(opened)) as progress:
         done = export_vectors(opened, out, layout, contents=contents, advance=progress.advance)
     for (operator, reason), count in sorted(done.left_out.items()):

@@ -15,7 +15,7 @@ from ..cases.console import format_command
 from ..cases.dtypes import Array
 from ..cases.errors import VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
-from ..cases.selection import PLAIN, may_select, nothing_selected, selected
+from ..cases.selection import PLAIN, Ids, may_select, nothing_selected, selected
 from .block import Block
 from .case import Case
 from .hdf5 import CORE
@@ -71,6 +71,13 @@ class VectorSet:
     def ids(self) -> list[str]:
         """The ids of the selected cases, in order."""
         return list(self._places)
+
+    def check_globs(self) -> None:
+        """Raise GrucibleError for a glob that matches no case, although another does."""
+        ids, given = Ids(self.ids), getattr(self.select, "given", self.select)
+        for glob in given if ids else ():
+            if not ids.matching(glob):
+                raise nothing_selected([glob])
 
     @cached_property
     def tiers(self) -> dict[str, str]:

@@ -108,3 +108,6 @@ def test_select_nothing(glob: str, some_vectors: Path, tmp_path: Path, command: 
         said = command(*arguments, "--select", glob).said_in_one_line()
         assert said.startswith(f"grucible: no case is selected by --select {glob!r}; see the ids")
     assert not (tmp_path / "out").exists()
+    both = ["--select", "*good", "--select", glob]  # one that matches does not hide it
+    said = command("check", some_vectors, "--runtime", NUMPY, *both).said_in_one_line()
+    assert said.startswith(f"grucible: no case is selected by --select {glob!r}; see the ids")
