@@ -22,7 +22,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -75,6 +75,18 @@ class Unjudged(Failed):
     """A failure of a test that judged nothing, which no expectation excuses."""
 
 
+@dataclass(frozen=True, repr=False)
+class WatchedJudgment(Judgment):
+    """A judgment that counts how often a test asked it for something."""
+
+    asked: list[str] = field(default_factory=list, compare=False)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("passed", "verdict", "grade", "ratio", "readings", "result"):
+            super().__getattribute__("asked").append(name)
+        return super().__getattribute__(name)
+
+
 class Judge:
     """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
 
@@ -83,7 +95,7 @@ class Judge:
 
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
         self.case, self.block = case, block_of(case)
-        self.last: Judgment | None = None
+        self.last: WatchedJudgment | None = None
         self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show
 
@@ -91,10 +103,11 @@ class Judge:
         """Judge outputs as `grucible.judge` does."""
         return self.see(ask_runtime(Runtime("", "", lambda _: outputs), self.case.question))
 
-    def see(self, reply: Reply) -> Judgment:
+    def see(self, reply: Reply) -> WatchedJudgment:
         """Judge a runtime's reply to the question."""
         found = judged_reply(self.block, reply, self.criterion)
-        self.last, self.outputs = replace(found, show=self._show), reply.outputs
+        self.last = WatchedJudgment(**vars(found) | {"show": self._show})
+        self.outputs = reply.outputs
         return self.last
 
     def __repr__(self) -> str:
@@ -217,6 +230,11 @@ class Vectors:
             raise Unjudged(
                 f"the test returned a {type(outputs).__name__}, which is not judged: a test that takes "
                 "judge or case must return nothing, any other test its outputs",
+                pytrace=False,
+            )
+        elif "judge" in asked and (judge.last is None or not judge.last.asked):
+            raise Unjudged(
+                "the test takes judge, and asks for no verdict: assert judge(outputs).passed",
                 pytrace=False,
             )
 

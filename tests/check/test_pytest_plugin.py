@@ -254,15 +254,24 @@ def test_returns(question, judge):
 @vectors.parametrize
 async def test_async_outputs(question):
     assert False
+
+@vectors.parametrize
+def test_forgets_to_judge(judge):
+    pass
+
+@vectors.parametrize
+def test_forgets_to_ask(question, judge):
+    judge({})
 """
 
 
 def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     (project / "test_unjudged.py").write_text(UNJUDGED)
     status, printed = run(project, "-q", "-rA")
-    assert (status, printed.splitlines()[-1].startswith("4 failed")) == (1, True), printed
-    for kind in ("coroutine", "generator", "Judgment"):
-        assert f"the test returned a {kind}, which is not judged" in printed
+    assert (status, printed.splitlines()[-1].startswith("6 failed")) == (1, True), printed
+    for kind in ("a coroutine", "a generator", "a WatchedJudgment"):
+        assert f"the test returned {kind}, which is not judged" in printed
+    assert printed.count("asks for no verdict: assert judge(outputs).passed") == 2
 
 
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
