@@ -27,7 +27,7 @@ LINES = {
     "tests": 22_705,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_285, 180, 20_210
+PACKAGE, MODULES, WORDS = 22_285, 180, 20_232
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
