@@ -73,10 +73,10 @@ class VectorSet:
         return list(self._places)
 
     def check_globs(self) -> None:
-        """Raise GrucibleError for a glob that matches no case, although another does."""
+        """Raise GrucibleError for a glob that matches no case of any dtype, although another does."""
         ids, given = Ids(self.ids), getattr(self.select, "given", self.select)
         for glob in given if ids else ():
-            if not ids.matching(glob):
+            if not ids.matching(glob) and not any(file.ids((glob,)) for file in self.files):
                 raise nothing_selected([glob])
 
     @cached_property

@@ -24,10 +24,10 @@ ROUNDS = 3
 """Maximum samples of what is left: runtimes hardly have more mistakes than are found in three rounds."""
 FIRST_PARTS = 1
 """Blocks of the first sample: where one mistake explains all, that is enough."""
-TOGETHER_PARTS = 3
+TOGETHER_PARTS = 2
 """Maximum cases on which several variants are tried at once in a round: one explains many others."""
 BEAM = 12
-"""Maximum combinations that are continued by one more variant: each takes as long as the whole pool."""
+"""Maximum pairs, and more, that are continued by one more variant: each takes as long as the whole pool."""
 SEARCHING = 3 << 32
 """Maximum work of looking for what explains sampled cases: some 13 s (gen.variants.work)."""
 EXPLAINING = 1 << 37
@@ -82,15 +82,17 @@ class Search:
     def together(self, which: Array, pool: Sequence[Variant], most: int) -> None:
         """Try up to `most` variants of a pool at once on what is left of `which`.
 
-        On one case after another: what leaves least of its error is gone on with. None is put beside one that
-        has an arithmetic of its own: that knows neither another arithmetic nor functions of variants.
+        That is done on a few cases: all pairs, for two mistakes may make an error larger that each makes.
+        Then the pairs that leave least of the error are continued. None is put beside one that has an
+        arithmetic of its own: that knows neither another arithmetic nor functions of variants.
         """
         pool = [v for v in pool if not v.arithmetic]
         for _ in range(ROUNDS):
             left = which & ~self.explained
             if not left.any():
                 return
-            sample = self.sample(left, TOGETHER_PARTS, 1, most * BEAM * len(pool))
+            tried = len(pool) * (len(pool) // 2 + BEAM * (most - 2))
+            sample = self.sample(left, TOGETHER_PARTS, 1, tried)
             found = [one for part in sample for one in _grown(part, pool, most)]
             if not found:
                 return
@@ -150,14 +152,14 @@ def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple
     """Find the fewest variants that explain one case together."""
     operator = OPERATORS[part.block.operator]
     pool = [v for v in pool if v.means_something_for(operator)]
-    beam: list[tuple[Variant, ...]] = [()]
-    for _ in range(most):
-        more = [(*one, v) for one in beam for v in pool if v not in one]
-        tried = [*{frozenset(names_of(one)): one for one in more}.values()]
+    tried: list[tuple[Variant, ...]] = list(combinations(pool, 2))
+    for _ in range(most - 1):
         far, left = part.compare(tried)
         if (far <= 1.0).any():
             return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
         beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
+        more = [(*one, v) for one in beam for v in pool if v not in one]
+        tried = [*{frozenset(names_of(one)): one for one in more}.values()]
     return []
 
 

@@ -59,13 +59,12 @@ def unwritten(
 
 def _constants(parts: Sequence[FailingBlock]) -> Iterator[float]:
     """Yield the constants that wrong elements may be filled with."""
-    values = np.concatenate(
-        [
-            part.observed[name][mask].astype(np.float64)
-            for part in parts
-            for name, mask in wrong_elements(part).items()
-        ]
-    )
+    wrong = [
+        part.observed[name][mask].astype(np.float64)
+        for part in parts
+        for name, mask in wrong_elements(part).items()
+    ]
+    values = np.concatenate([np.zeros(0), *wrong])
     if np.isnan(values).any():
         yield np.nan
     known, counts = np.unique(values[np.isfinite(values)] + 0.0, return_counts=True)

@@ -84,10 +84,12 @@ def test_a_death_and_a_hang_are_crashes_of_one_question() -> None:
 
 @pytest.mark.usefixtures("in_this_process")
 def test_strict_decides_and_says_so(some_vectors: Path, command: Command) -> None:
-    select = ["--select", f"{CELL}/*/float32/*good", "--select", f"{CELL_32}clip-*"]
-    arguments = ["check", some_vectors / "cell.h5", "--runtime", f"{HEEDLESS}:blind", *select]
-    assert command(*arguments).status == 0
-    ended = command(*arguments, "--strict")
+    cases, invalid = (["--select", f"{CELL}/*/float32/*good"], ["--select", f"{CELL_32}clip-*"])
+    check = ["check", some_vectors / "cell.h5", "--runtime"]
+    plain = [*check, f"{HEEDLESS}:blind", *cases]
+    assert command(*plain).status == 0
+    arguments = [*plain, *invalid, "--strict"]
+    ended = command(*arguments)
     assert ended.status == 1
     lines = ended.out.splitlines()
     assert lines[0].startswith("does not conform: ")
@@ -102,9 +104,9 @@ def test_strict_decides_and_says_so(some_vectors: Path, command: Command) -> Non
         "about": "clip is 0; expected a positive number", "ledger": "openvino/LEDGER.md#clip-default",
         "outcome": "obvious", "message": "", "decides": True, "expected": None,
     }  # fmt: skip
-    assert "refusals" not in command(*arguments, "--json").report
-    strict = ["check", some_vectors / "cell.h5", "--runtime", f"{HEEDLESS}:strict", *select]
-    assert command(*strict, "--strict").status == 0
+    assert "refusals" not in command(*plain, "--json").report
+    strict = [*check, f"{HEEDLESS}:strict", *cases, *invalid, "--strict"]
+    assert command(*strict).status == 0
 
 
 @pytest.mark.usefixtures("in_this_process")
