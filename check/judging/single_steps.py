@@ -17,12 +17,12 @@ from ...cases.operators.semantics import StackedSemantics
 from ...gen.gru import in_order, processing_order, states_before
 from ...gen.stacks import Stack, stacks
 from ...gen.tolerances.classes import CLASSES
-from ...gen.tolerances.march import error_bounds, tolerances
+from ...gen.tolerances.march import step_bounds, tolerances
 from ...vectors.block import Block
 from ...vectors.case import Answer
 
-JACOBIAN_BYTES = 16 << 20
-"""Maximum bytes of the Jacobians of the steps that are bounded at once."""
+BOUND_BYTES = 16 << 20
+"""Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,12 @@ class SingleSteps:
         was handed out: a runtime may carry it more precisely.
         """
         n, _, rows, hidden = self.seen.shape
-        size = max(1, JACOBIAN_BYTES // (2 * 8 * n * hidden**2))
+        size = max(1, BOUND_BYTES // (8 * n * hidden * len(CLASSES[dtype])))
         values, limits = list[Array](), dict[str, list[Array]]()
         for start in range(0, rows, size):
             some = self.rows(slice(start, start + size))
             carried = 0.5 * FLOAT_TYPES[dtype].spacing(np.nan_to_num(some.inputs.h0))
-            bounds = error_bounds(some.semantics, some.inputs, CLASSES[dtype], carried)
-            x, errors = bounds.y[..., 0, :], bounds.y_bounds[..., 0, :, :]
+            x, errors = step_bounds(some.semantics, some.inputs, CLASSES[dtype], carried)
             if dtype == "float64":
                 errors = errors + errors[..., :1]  # x itself is computed in float64
             values.append(x)

@@ -10,6 +10,7 @@ rounded up, and at least that of a better class. TOLERANCES.md says what is rigo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,19 +51,13 @@ class ErrorBounds(NamedTuple):
 
 
 def error_bounds(
-    semantics: StackedSemantics,
-    inputs: GruInputs,
-    classes: Sequence[ArithmeticClass],
-    first: Array | None = None,
+    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
 ) -> ErrorBounds:
-    """Evaluate stacked cases in float64, and bound their errors in each class.
-
-    `first` bounds the error of the first state, of the shape of h0; without it, that is exact.
-    """
+    """Evaluate stacked cases in float64, and bound their errors in each class."""
     arithmetic = ErrorArithmetic(Units(classes))
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
         marches = [
-            March(arithmetic, semantics, inputs, index, None if first is None else first[:, index])
+            March(arithmetic, semantics, inputs, index)
             for index in range(len(semantics.directions))
         ]
 
@@ -82,6 +77,35 @@ def error_bounds(
     )
 
 
+def step_bounds(
+    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass], first: Array
+) -> tuple[Array, Array]:
+    """Evaluate one step of stacked cases in float64, and bound its errors in each class.
+
+    `first` bounds the error of the state before it, of the shape of h0. Values are (n, direction, rows,
+    hidden), bounds have the classes behind. Where a case takes no step, both mean nothing.
+    """
+    arithmetic = ErrorArithmetic(Units(classes))
+    units, bounds = arithmetic.units, np.empty((len(classes), *inputs.h0.shape))
+
+    def advance(
+        d: DirectionWeights, _: int, rows: Array, wx: Mapping[str, Any], old: Array
+    ) -> Array:
+        e = wide(first[:, d.index, rows])
+        rounded = wide(np.abs(old)) * units.state + units.state_tiny
+        e = e + np.where(units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
+        h = Bounded(units, old, np.abs(old), Linear(), e, e)
+        state: Bounded = step(arithmetic, semantics, d, wx, h).state
+        total = state.source + units.state * (wide(state.size) + state.source) + units.state_tiny
+        bounds[:, :, d.index, rows] = np.moveaxis(total, 2, 0)
+        return state.value
+
+    every = np.ones_like(inputs.lengths)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        y, _ = gru(arithmetic, semantics, replace(inputs, lengths=every), advance=advance)
+    return y[..., 0, :], np.moveaxis(bounds, 0, -1)
+
+
 class March:
     """The bounds of one direction, step after step; arrays are (n, batch, classes, hidden)."""
 
@@ -91,7 +115,6 @@ class March:
         semantics: StackedSemantics,
         inputs: GruInputs,
         index: int,
-        first: Array | None = None,
     ) -> None:
         self.arithmetic, self.units, self.semantics = arithmetic, arithmetic.units, semantics
         self.lengths, time = inputs.lengths, inputs.x.shape[-2]
@@ -99,8 +122,6 @@ class March:
         h0 = wide(np.abs(inputs.h0[:, index].astype(np.float64)))
         rounded = h0 * self.units.state + self.units.state_tiny
         self.e = np.where(self.units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
-        if first is not None:
-            self.e = self.e + wide(first)
         self.rows = np.arange(h0.shape[1])
         self.chains = Chains(self.e.copy(), time)
         n, batch, classes, hidden = self.e.shape
