@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_820,
     "check": 11_190,
     "check/diagnosis": 3_265,
-    "tests": 22_705,
+    "tests": 22_730,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_305, 180, 20_232

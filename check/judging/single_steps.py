@@ -1,6 +1,6 @@
 """Single steps: from the observed state before a step, how far the state after it may be off.
 
-Nothing accumulates, so this decides at any number of steps and any size. TOLERANCES.md derives it.
+Nothing accumulates, so this decides at any number of steps. TOLERANCES.md derives it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...gen.tolerances.march import step_bounds, tolerances
 from ...vectors.block import Block
 from ...vectors.case import Answer
 
-BOUND_BYTES = 16 << 20
+BOUND_BYTES = 4 << 20
 """Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
 
 
@@ -90,16 +90,16 @@ class SingleSteps:
 def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer | None:
     """Answer each step of a block's cases from the observed state before it; None without all states.
 
-    The answer has the outputs' shapes, and exact values in float64. Padding, and what may overflow, are as
-    observed.
+    The answer has the outputs' shapes, and exact values in float64. Padding is as observed, and so are NaN
+    and infinities, which the stored answer judges.
     """
     operator = OPERATORS[block.operator]
     shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
     if "y" not in shared or shared["y"].shape[-2] < 2:
         return None
-    found = {name: np.zeros(array.shape) for name, array in outputs.items()}
+    found = {name: np.zeros(outputs[name].shape) for name in block.answer.outputs}
     limits = {
-        one.name: {name: np.zeros(array.shape) for name, array in outputs.items()}
+        one.name: {name: np.zeros(array.shape) for name, array in found.items()}
         for one in CLASSES[block.dtype]
     }
     for stack in stacks(operator, block.given, block.inputs):
@@ -128,8 +128,8 @@ def _answer(
         y = in_time(states, stack.inputs, meant)
         return {"y": y} | ({"ho": np.where(empty, ho, end)} if "ho" in seen else {})
 
-    bounded = np.all([np.isfinite(limit) for limit in limits.values()], axis=0).reshape(shape)
-    x = np.where(taken & bounded, x.reshape(shape), steps.seen.reshape(shape))
+    x, y = x.reshape(shape), steps.seen.reshape(shape)
+    x = np.where(taken & np.isfinite(x) & np.isfinite(y), x, y)
     admitted = {
         name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
         for name, limit in limits.items()

@@ -77,12 +77,12 @@ class Unjudged(Failed):
 
 @dataclass(frozen=True, repr=False)
 class WatchedJudgment(Judgment):
-    """A judgment that counts how often a test asked it for something."""
+    """A judgment that lists in `asked` what a test asks of it."""
 
     asked: list[str] = field(default_factory=list, compare=False)
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("passed", "verdict", "grade", "ratio", "readings", "result"):
+        if name in Judgment.__dataclass_fields__ or name in ("passed", "reading"):
             super().__getattribute__("asked").append(name)
         return super().__getattribute__(name)
 
@@ -96,6 +96,7 @@ class Judge:
     def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
         self.case, self.block = case, block_of(case)
         self.last: WatchedJudgment | None = None
+        self.asked: list[str] = []
         self.outputs: Arrays = {}
         self.criterion, self._show = criterion, show
 
@@ -106,7 +107,7 @@ class Judge:
     def see(self, reply: Reply) -> WatchedJudgment:
         """Judge a runtime's reply to the question."""
         found = judged_reply(self.block, reply, self.criterion)
-        self.last = WatchedJudgment(**vars(found) | {"show": self._show})
+        self.last = WatchedJudgment(**vars(found) | {"show": self._show}, asked=self.asked)
         self.outputs = reply.outputs
         return self.last
 
@@ -232,7 +233,7 @@ class Vectors:
                 "judge or case must return nothing, any other test its outputs",
                 pytrace=False,
             )
-        elif "judge" in asked and (judge.last is None or not judge.last.asked):
+        elif "judge" in asked and not judge.asked:
             raise Unjudged(
                 "the test takes judge, and asks for no verdict: assert judge(outputs).passed",
                 pytrace=False,

@@ -93,6 +93,7 @@ def step_bounds(
     ) -> Array:
         e = wide(first[:, d.index, rows])
         rounded = wide(np.abs(old)) * units.state + units.state_tiny
+        e = np.maximum(e, units.tiny)  # flushed to zero where it was handed out
         e = e + np.where(units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
         h = Bounded(units, old, np.abs(old), Linear(), e, e)
         state: Bounded = step(arithmetic, semantics, d, wx, h).state

@@ -128,3 +128,27 @@ def test_other_demands_judge_whole_outputs(layer: Block) -> None:
     outputs["Y"][0, 0, 0, 3, 0] += np.float32(1e-4)
     loose = judge_one(layer, Observed(["ok"], [""], outputs), Tolerance(absolute=1e-3))
     assert (judged(layer, outputs).verdict, loose.verdict) == ("failed", "passed")
+
+
+def test_a_step_of_a_class_without_a_bound_is_judged_by_the_finer_classes() -> None:
+    """In float16 throughout, 1,022 terms have no bound; stored in float16 alone, they have one."""
+    rng, h = np.random.default_rng(1), 512
+    inputs = {
+        "X": rng.normal(size=(1, 2, h)), "initial_hidden_state": rng.normal(size=(1, 1, h)),
+        "sequence_lengths": np.array([2]), "W": 0.04 * rng.normal(size=(1, 3 * h, h)),
+        "R": 0.04 * rng.normal(size=(1, 3 * h, h)), "B": rng.normal(size=(1, 3 * h)),
+    }  # fmt: skip
+    narrow = {
+        k: a.astype(np.int32 if a.dtype.kind == "i" else np.float16) for k, a in inputs.items()
+    }
+    given = {"hidden_size": h, "direction": "forward"}
+    block = answered_block(pose(OPERATORS[SEQUENCE], given, narrow, case_id="made/wide"))
+    outputs = cut(block)
+    assert judged(block, outputs).verdict == "passed"
+    outputs["Y"] = outputs["Y"].copy()
+    outputs["Y"][0, 0, 0, 0, 3] += np.float16(0.1)
+    steps = step_answer(block, outputs, ())
+    assert steps is not None
+    assert np.isinf(steps.tolerances["float16"]["Y"]).all()
+    off = Differences(steps.outputs, outputs, block.dtype, signed_zero=False)
+    assert not off.within(steps.tolerances["float16-gemm"]).any()
