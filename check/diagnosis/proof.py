@@ -24,6 +24,8 @@ NEARER = 0.4
 SOME = 3
 """Minimum cases of what is in no catalogue, or a loss of precision; many fit two cases by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
+FEW = 0.25
+"""Maximum unexplained cases that need no reason, for each that is explained; few cases look alike."""
 
 
 class Proof:
@@ -164,8 +166,9 @@ class Proof:
 
 def _admitted(one: Explanation) -> float:
     """Say how many cases may be unexplained without a reason, beside those that it explains."""
-    fitted = any(map(has_fitted_number, one.names))
-    return 0 if fitted else max(SOME, PARTLY * one.explains)
+    if any(map(has_fitted_number, one.names)):
+        return 0
+    return min(max(SOME, PARTLY * one.explains), FEW * one.explains)
 
 
 def _weaker(one: Explanation, other: Explanation) -> bool:
