@@ -80,7 +80,7 @@ def diagnose(
     placed = _searched(search, local, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which & ~done)
     chosen = Proof(parts, passing, local, which).chosen(found)
-    chosen, again = _asked_again(parts, chosen, replies)
+    chosen, notes = _asked_again(parts, chosen, replies)
     explained = done | any_of((one.mask for one in chosen if one.certain), len(rows))
     in_doubt = ~explained | ~which
     fitting = any_of((one.mask for one in chosen), len(rows))
@@ -94,13 +94,13 @@ def diagnose(
     explained |= any_of((one.mask for one in chosen), len(rows))
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
-        again = _known(parts, left, passing, local, replies, again)
-    again += sizes_of_errors(rows, classes, left, passing.counts)
+        notes = _known(parts, left, passing, local, replies, notes)
+    notes += sizes_of_errors(rows, classes, left, passing.counts)
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
-        hints=again,
+        hints=notes,
         by_case=finding_by_case(search, rows, findings, found, (*unfilled, *curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
@@ -112,13 +112,13 @@ def _known(
     passing: Passing,
     local: Local,
     replies: Replies | None,
-    again: Sequence[str],
+    notes: Sequence[str],
 ) -> list[str]:
-    """Say what is known of cases that nothing explains, and what these or others gave when asked `again`."""
-    if replies and left.any() and not again:
+    """Say what is known of cases that nothing explains, and what these or others gave when asked again."""
+    if replies and left.any() and not notes:
         hint = answered_otherwise(parts, left, replies)
-        again = [hint] if hint else []
-    return [*again, *hints(parts, left, passing, local)]
+        notes = [hint] if hint else []
+    return [*notes, *hints(parts, left, passing, local)]
 
 
 def _asked_again(

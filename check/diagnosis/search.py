@@ -149,16 +149,16 @@ class Search:
 
 
 def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple[Variant, ...]]:
-    """Find the fewest variants that explain one case together."""
+    """Find the fewest variants, two or more, that explain one case together."""
     operator = OPERATORS[part.block.operator]
     pool = [v for v in pool if v.means_something_for(operator)]
     tried: list[tuple[Variant, ...]] = list(combinations(pool, 2))
-    for _ in range(most - 1):
+    while tried:
         far, left = part.compare(tried)
         if (far <= 1.0).any():
             return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
         beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
-        more = [(*one, v) for one in beam for v in pool if v not in one]
+        more = [(*one, v) for one in beam if len(one) < most for v in pool if v not in one]
         tried = [*{frozenset(names_of(one)): one for one in more}.values()]
     return []
 

@@ -1,7 +1,7 @@
 """Judging: each case against every accepted reading, then all cases against one reading.
 
-Judged alone, a case passes under any accepted reading. But a runtime must follow one reading throughout:
-a case fails if it follows another reading than most cases do.
+Judged alone, a case passes under any accepted reading, as a whole and step by step. But a runtime must follow
+one reading throughout: a case fails if it follows another reading than most cases do.
 """
 
 from __future__ import annotations
@@ -30,30 +30,12 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
 
     The block must have the tolerances of every class.
     """
-
-    def differences(answer: Answer) -> Differences:
-        signed_zero = block.tier == "nonportable"
-        return Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=signed_zero)
-
-    off = {reading: differences(answer) for reading, answer in block.answers.items()}
-    steps = _step_answers(block, observed, grade.required)
-    off_steps = {reading: differences(answer) for reading, answer in steps.items()}
+    compared = {reading: _Compared(block, reading, observed) for reading in block.answers}
     ok = np.array([status == "ok" for status in observed.status])
     holding: dict[str, Array] = {}
     for name in [one.name for one in CLASSES[block.dtype]]:
-        under = []
-        for reading, one in off.items():
-            within = one.within(Demanded(name).admitted(block, reading))
-            if reading in steps:
-                within &= off_steps[reading].within(steps[reading].tolerances[name])
-            under.append(within)
-        holding[name] = ok & np.any(under, axis=0)
-    worst = {}
-    for reading, one in off.items():
-        worst[reading] = one.worst(grade.required.admitted(block, reading))
-        if reading in steps and isinstance(grade.required, Demanded):
-            limits = steps[reading].tolerances[grade.required.arithmetic]
-            worst[reading] = worst[reading].worse(off_steps[reading].worst(limits))
+        holding[name] = ok & np.any([one.within(name) for one in compared.values()], axis=0)
+    worst = {reading: one.worst(grade.required) for reading, one in compared.items()}
     results = []
     for row, case_id in enumerate(block.ids):
         status: Any = observed.status[row]
@@ -71,14 +53,33 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     return results
 
 
-def _step_answers(
-    block: Block, observed: Observed, required: Criterion
-) -> dict[ReadingNames, Answer]:
-    """Answer single steps under each reading, as far as outputs hold all states and decide."""
-    if block.tier not in DECIDING or not isinstance(required, Demanded):
-        return {}
-    each = {one: step_answer(block, observed.outputs, one) for one in block.answers}
-    return {reading: answer for reading, answer in each.items() if answer is not None}
+class _Compared:
+    """Outputs compared under a reading: as a whole, and one step at a time where that can be done."""
+
+    def __init__(self, block: Block, reading: ReadingNames, observed: Observed) -> None:
+        def differences(answer: Answer) -> Differences:
+            zero = block.tier == "nonportable"
+            return Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=zero)
+
+        self._block, self._reading = block, reading
+        self._whole = differences(block.answers[reading])
+        steps = step_answer(block, observed.outputs, reading) if block.tier in DECIDING else None
+        self._steps = [(differences(steps), steps.tolerances)] if steps else []
+
+    def within(self, name: str) -> Array:
+        """Say (n,) which cases are within the tolerances of a class of arithmetic."""
+        within = self._whole.within(Demanded(name).admitted(self._block, self._reading))
+        for off, limits in self._steps:
+            within &= off.within(limits[name])
+        return within
+
+    def worst(self, required: Criterion) -> Comparison:
+        """Find each case's worst element; a user's own tolerances are not of single steps."""
+        worst = self._whole.worst(required.admitted(self._block, self._reading))
+        if isinstance(required, Demanded):
+            for off, limits in self._steps:
+                worst = worst.worse(off.worst(limits[required.arithmetic]))
+        return worst
 
 
 def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:
