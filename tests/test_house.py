@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_820,
     "check": 11_190,
     "check/diagnosis": 3_265,
-    "tests": 22_730,
+    "tests": 22_780,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_305, 180, 20_232
+PACKAGE, MODULES, WORDS = 22_305, 180, 22_600
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

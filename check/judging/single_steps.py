@@ -16,7 +16,7 @@ from ...cases.operators.readings import ReadingNames, as_read
 from ...cases.operators.semantics import StackedSemantics
 from ...gen.gru import in_order, processing_order, states_before
 from ...gen.stacks import Stack, stacks
-from ...gen.tolerances.classes import CLASSES
+from ...gen.tolerances.classes import CLASSES, F64, TINY_F64
 from ...gen.tolerances.march import step_bounds, tolerances
 from ...vectors.block import Block
 from ...vectors.case import Answer
@@ -73,14 +73,15 @@ class SingleSteps:
         was handed out: a runtime may carry it more precisely.
         """
         n, _, rows, hidden = self.seen.shape
-        size = max(1, BOUND_BYTES // (8 * n * hidden * len(CLASSES[dtype])))
+        classes = CLASSES[dtype]
+        if dtype == "float64":  # x itself is computed in float64
+            classes = tuple(replace(c, unit=c.unit + F64, tiny=c.tiny + TINY_F64) for c in classes)
+        size = max(1, BOUND_BYTES // (8 * n * hidden * len(classes)))
         values, limits = list[Array](), dict[str, list[Array]]()
         for start in range(0, rows, size):
             some = self.rows(slice(start, start + size))
             carried = 0.5 * FLOAT_TYPES[dtype].spacing(np.nan_to_num(some.inputs.h0))
-            x, errors = step_bounds(some.semantics, some.inputs, CLASSES[dtype], carried)
-            if dtype == "float64":
-                errors = errors + errors[..., :1]  # x itself is computed in float64
+            x, errors = step_bounds(some.semantics, some.inputs, classes, carried)
             values.append(x)
             for name, limit in tolerances(x, errors, x, dtype).items():
                 limits.setdefault(name, []).append(limit)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from diagnosis.kernel import Array, Kernel, right
 from diagnosis.run import LISTS, MARKS, Findings, Mark, Sentence, findings_of, mark, report_of
 from diagnosis.wrong import CELL, ONNX, SEQUENCE, WrongGru
 
+import grucible
 from grucible import Case, load_vectors, verify
 from grucible.cases.operators import OPERATORS
 from grucible.gen.variants.catalogue import CATALOGUE
@@ -76,6 +78,12 @@ def test_each_bug_from_a_tracker_names_its_source() -> None:
     sources = [wrong.source for wrong in REAL.wrong.values()]
     assert all(re.fullmatch(r"https://github\.com/.+/(issues|pull)/\d+", one) for one in sources)
     assert len(set(sources)) == len(sources)
+
+
+def test_the_page_of_bugs_is_of_the_findings_kept() -> None:
+    page = Path(grucible.__file__).parent / "check" / "BUGS.md"
+    made = "\n".join(REAL.page(REAL.kept())) + "\n"
+    assert page.read_text(encoding="utf-8") == made, "run.py --list real --page > check/BUGS.md"
 
 
 @pytest.mark.parametrize(
