@@ -119,6 +119,11 @@ class Report:
         return {operator: (count - unknown[operator], count) for operator, count in cases.items()}
 
     @property
+    def overwritten(self) -> Counter[str]:
+        """The number of cases in which the runtime wrote into an input, by the input's name."""
+        return Counter(name for result in self.results for name in result.overwrote)
+
+    @property
     def unexpected(self) -> list[CaseResult]:
         """The cases that went wrong and were not expected to."""
         return [result for result in self.results if result.wrong and not result.expected]

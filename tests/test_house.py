@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_430,
     "gen": 3_800,
     "gen/variants": 2_820,
-    "check": 11_190,
+    "check": 11_220,
     "check/diagnosis": 3_265,
-    "tests": 22_780,
+    "tests": 22_810,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_305, 180, 22_600
+PACKAGE, MODULES, WORDS = 22_335, 180, 22_650
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

@@ -34,10 +34,10 @@ class CaseResult:
     `Y[0, 1, 2, 5]`; `worst_abs` and `worst_ulp` are its difference. `readings` are those under which an
     ambiguous case passed: several where they agree on it. `followed` has the reading that was followed, for
     each ledger entry that the case can settle. `arithmetic` is the best class whose tolerances hold, or "";
-    `holds` has all such classes. `fault` is the kind of an error, where it is known. `expected` is the known
-    finding that names the case. If the case failed in another way than that finding says, `expected` is None
-    and `instead` tells how. `must_support` says that unsupported counts as a failure. `traits` say what the
-    case asks.
+    `holds` has all such classes. `fault` is the kind of an error, where it is known. `overwrote` names the
+    inputs that the runtime wrote into. `expected` is the known finding that names the case. If the case
+    failed in another way than that finding says, `expected` is None and `instead` tells how. `must_support`
+    says that unsupported counts as a failure. `traits` say what the case asks.
     """
 
     id: str
@@ -55,6 +55,7 @@ class CaseResult:
     holds: tuple[str, ...] = ()
     message: str = ""
     fault: Fault | None = None
+    overwrote: tuple[str, ...] = ()
     expected: Expectation | None = None
     instead: Instead | None = None
     must_support: bool = False

@@ -42,6 +42,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
         result = CaseResult(
             case_id, block.operator, block.tier, block.dtype, status,
             message=observed.messages[row], fault=observed.faults.get(row),
+            overwrote=observed.overwrote.get(row, ()),
         )  # fmt: skip
         if ok[row]:
             holds = tuple(name for name, cases in holding.items() if cases[row])

@@ -46,8 +46,7 @@ def serve(name: str) -> None:
         header_lines(partial(_read_line, asked))  # the judge's hello
         while True:
             question = read_question(header_lines(partial(_read_line, asked)), asked.read)
-            wanted = dict(question.outputs)  # the runtime may change those of the question
-            reply = check_reply(wanted, ask_runtime(runtime, question))
+            reply = check_reply(question.outputs, ask_runtime(runtime, question))
             _send(answers, *answer_parts(reply))
 
 

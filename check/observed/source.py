@@ -24,13 +24,15 @@ if TYPE_CHECKING:  # a process that runs a runtime need not import it
 class Observed:
     """The replies to the cases of a block, stacked: row i is case i.
 
-    Outputs are zeros where the status is not ok. `faults` has the kind of error by row, where it is known.
+    Outputs are zeros where the status is not ok. By row, where there is any, `faults` has the kind of error,
+    and `overwrote` the inputs that the runtime wrote into.
     """
 
     status: Sequence[Status]
     messages: Sequence[str]
     outputs: Arrays
     faults: Mapping[int, Fault] = field(default_factory=dict)
+    overwrote: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -66,7 +68,7 @@ class FromRuntime:
         self._errors = np.geterr()
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
-        """Ask each question with copies of its arrays: a runtime may write into them."""
+        """Ask one question after another."""
         return map(self._answer, questions)
 
     def close(self) -> None:
@@ -76,7 +78,7 @@ class FromRuntime:
         try:
             # both are restored if the runtime changes them
             with np.errstate(**self._errors), contextlib.chdir("."):
-                return ask_runtime(self._runtime, copy_question(question))
+                return ask_runtime(self._runtime, question)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit, too, would end the judge
@@ -101,9 +103,17 @@ def copy_question(question: Question) -> Question:
 def ask_runtime(runtime: Runtime, question: Question) -> Reply:
     """Ask one question; what the runtime raises becomes the reply.
 
-    Outputs need not be what was asked for: `check_reply` compares them.
+    The runtime gets copies of its arrays; the reply names those that it overwrote. Outputs need not be what
+    was asked for: `check_reply` compares them.
     """
-    names = ", ".join(question.outputs)  # the runtime may change the question
+    asked = copy_question(question)
+    arrays = dict(asked.inputs)
+    reply = _ask_runtime(runtime, asked, ", ".join(question.outputs))
+    changed = [n for n, a in question.inputs.items() if arrays[n].tobytes() != a.tobytes()]
+    return replace(reply, overwrote=tuple(changed))
+
+
+def _ask_runtime(runtime: Runtime, question: Question, names: str) -> Reply:
     try:
         given: Any = runtime.run(question)
         if isinstance(given, Mapping):
@@ -137,7 +147,9 @@ def stack_replies(block: Block, replies: Sequence[Reply]) -> Observed:
         for name, array in reply.outputs.items():
             arrays[name][row] = array
     faults = {row: reply.fault for row, reply in enumerate(checked) if reply.fault}
-    return Observed([r.status for r in checked], [r.message for r in checked], arrays, faults)
+    overwrote = {row: reply.overwrote for row, reply in enumerate(checked) if reply.overwrote}
+    texts = [reply.message for reply in checked]
+    return Observed([reply.status for reply in checked], texts, arrays, faults, overwrote)
 
 
 def check_reply(wanted: Mapping[str, TensorType], reply: Reply) -> Reply:
@@ -155,7 +167,8 @@ def check_reply(wanted: Mapping[str, TensorType], reply: Reply) -> Reply:
         )
     if not problem:
         return reply
-    return Reply("error", {}, shorten(problem, MOST_MESSAGE), Fault("malformed"))
+    why = shorten(problem, MOST_MESSAGE)
+    return replace(reply, status="error", outputs={}, message=why, fault=Fault("malformed"))
 
 
 def _format_type(of: Array | TensorType) -> str:

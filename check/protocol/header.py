@@ -88,12 +88,16 @@ class Fault:
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer to one question: outputs if `status` is ok, else a message that says why there are none."""
+    """The answer to one question: outputs if `status` is ok, else a message that says why there are none.
+
+    `overwrote` names the inputs of the question that the runtime wrote into.
+    """
 
     status: Status
     outputs: Arrays
     message: str = ""
     fault: Fault | None = None
+    overwrote: tuple[str, ...] = ()
 
 
 class Announced(NamedTuple):
@@ -135,10 +139,10 @@ def question_parts(question: Question) -> list[bytes]:
 def answer_parts(reply: Reply) -> list[bytes]:
     """Make an answer as it is sent: `ok` with its outputs, or `unsupported` or `error` with a message."""
     text = reply.message.encode("utf-8", "backslashreplace")[: MOST_LINE_BYTES // 2]
-    more: list[tuple[str, str]] = []
+    more = [("overwrote", name) for name in reply.overwrote]
     if reply.fault:
         traceback = (("traceback", line) for line in reply.fault.traceback)
-        more = [("fault", reply.fault.kind), *traceback]
+        more += [("fault", reply.fault.kind), *traceback]
     first = [(reply.status, text.decode("utf-8", "ignore"))]
     return _with_arrays(first, "output", reply.outputs, more)
 
@@ -299,11 +303,13 @@ def answer_head(lines: Sequence[str], question: Question) -> tuple[Reply, list[A
         raise ProtocolError(f"it wrote {status} and {word} to one question; expected one of them")
     for other in (rest for word, rest in pairs if word == "question" and rest != question.id):
         raise OtherQuestion(f"it answered {other[:200]!r}; the question is {question.id!r}")
+    overwrote = tuple(name for name in question.inputs if ("overwrote", name) in pairs)
     if status != "ok":
         traceback = last_frames(rest for word, rest in pairs if word == "traceback")
         fault = Fault("malformed" if ("fault", "malformed") in pairs else "raised", traceback)
         text = shorten(message, MOST_MESSAGE)
-        return Reply(cast("Status", status), {}, text, fault if status == "error" else None), []
+        known = fault if status == "error" else None
+        return Reply(cast("Status", status), {}, text, known, overwrote), []
     outputs = [announced(rest) for word, rest in pairs if word == "output"]
     names = [one.name for one in outputs]
     if len(set(names)) < len(names):
@@ -312,7 +318,7 @@ def answer_head(lines: Sequence[str], question: Question) -> tuple[Reply, list[A
     given = sum(one.bytes for one in outputs)
     if given > wanted + SPARE_BYTES:
         raise ProtocolError(f"it announced {given} bytes; expected {wanted}")
-    return Reply("ok", {}), outputs
+    return Reply("ok", {}, overwrote=overwrote), outputs
 
 
 def read_answer(lines: Sequence[str], question: Question, read: Callable[[int], bytes]) -> Reply:

@@ -118,6 +118,7 @@ def _case(result: CaseResult) -> dict[str, Any]:
     }
     more = {
         "fault": result.fault and asdict(result.fault),
+        "overwrote": result.overwrote,
         "must_support": result.must_support,
         "expected": _reason(result.expected),
         "instead": result.instead and result.instead.in_words,

@@ -24,7 +24,7 @@ from .findings import (
     refusals_in_short,
     sentence,
 )
-from .text import fit, group, list_some, width, wrap
+from .text import fit, group, list_some, plural, width, wrap
 
 
 def report_text(report: Report) -> str:
@@ -103,7 +103,9 @@ def headline(report: Report) -> str:
         "interrupted before the others": report.interrupted,
     }
     reasons = ", ".join(text for text, holds in parts.items() if holds)
-    return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}"
+    written = [f"{name} in {plural(n, 'case')}" for name, n in report.overwritten.most_common()]
+    inputs = f"; overwrites its inputs: {', '.join(written)}" if written else ""
+    return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{inputs}"
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:

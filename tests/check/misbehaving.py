@@ -100,6 +100,17 @@ def recurses(question: Question) -> Any:
     return recurses(question)
 
 
+def overwrites(question: Question) -> Any:
+    """One input in numpy, another by its address, although it is read-only; a bad case then fails."""
+    answered, state = answer(question), question.inputs["initial_hidden_state"]
+    question.inputs["X"][:] *= 2
+    state.flags.writeable = False
+    ctypes.memset(state.ctypes.data, 1, 1)
+    if "bad" in question.id:
+        raise ValueError("after it wrote")
+    return answered
+
+
 def prints(question: Question) -> Any:
     print("to standard output")
     sys.stdout.flush()

@@ -95,6 +95,19 @@ def test_every_finding_is_about_one_case(tmp_path: Path, command: Command) -> No
     assert again == list(raised)
 
 
+def test_overwritten_inputs_are_a_finding(tmp_path: Path, command: Command) -> None:
+    write_bad(tmp_path / "bad.h5", ["overwrites"])
+    spec = f"{MISBEHAVING}:overwrites"
+    ended = command("check", tmp_path / "bad.h5", "--runtime", spec, "--json")
+    for report in (ended.report, report_value(verify(tmp_path / "bad.h5", misbehaving.overwrites))):
+        found = [(case["verdict"], [*case["overwrote"]]) for case in report["cases"]]
+        changed = ["X", "initial_hidden_state"]
+        assert found == [("passed", changed), ("error", changed), ("passed", changed)]
+    shown = command("check", tmp_path / "bad.h5", "--runtime", spec, "--quiet").out.splitlines()[0]
+    assert "X in 3 cases" in shown
+    assert "initial_hidden_state in 3 cases" in shown
+
+
 def test_a_hang_is_stopped(tmp_path: Path, command: Command) -> None:
     """Also one that never gives the interpreter's lock back."""
     write_bad(tmp_path / "bad.h5", ["hangs", "hangs_in_c"])

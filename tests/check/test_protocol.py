@@ -70,7 +70,11 @@ def test_an_answer_is_text_and_bytes() -> None:
         == ho.tolist()
     )
     fault = Fault("malformed", ("line 1", "line 2"))
-    for reply in (Reply("unsupported", {}, "no float16"), Reply("error", {}, "why", fault)):
+    changed = tuple(question.inputs)[:2]
+    for reply in (
+        Reply("unsupported", {}, "no float16"),
+        Reply("error", {}, "why", fault, changed),
+    ):
         lines, read = taken(b"".join(answer_parts(reply)))
         assert read_answer(lines, question, read) == reply
     assert answer_parts(Reply("error", {}, "two\nlines")) == [b"error two lines\nend\n"]
