@@ -9,7 +9,7 @@ The scales keep pre-activations of order one: |X| < 2, |B| < 1, |h0| < 1,
 and B are halved. Where every gate has two biases, both are on a grid twice as coarse, so that their
 sum and difference are exact in the dtype. Inputs must reveal structural mistakes: nothing is zero,
 nothing is symmetric, X past a row's length is as large as before it. h0 is zero only if a case asks
-for that.
+for that. A case may ask for any input to be larger or smaller by a power of two.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from ..cases.operators.semantics import semantics
 from ..cases.operators.signature import Operator
 from ..cases.question import case_bytes, too_large
 from ..cases.specs.expand import CaseSpec
-from ..cases.specs.factors import DRAWS
+from ..cases.specs.factors import DRAWS, scale_of
 from ..vectors.block import Block, BlockKey
 from .answering import answer_stacked, concatenate, find_nonportable
 
 SMALLER = 6
 """The first attempt at which W and R are halved; at every third later attempt they are halved once more.
 
-The rounding errors of smaller sums of products are smaller."""
+The rounding errors of smaller sums of products are smaller. An input of which a case asks how large it is
+stays so."""
 
 
 def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
@@ -47,7 +48,8 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     operator = OPERATORS[case.operator]
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
-    exponents = _exponents(operator, case, attributes, max(0, (attempt - SMALLER) // 3 + 1))
+    smaller = max(0, (attempt - SMALLER) // 3 + 1)
+    exponents = _exponents(operator, case, attributes)
     parts = [p for t in operator.inputs if t.role == "b" for p in t.form(attributes).parts]
     coarse = len({"z", "wz", "rz"}.intersection(parts)) > 1  # every gate has two biases
     arrays: Arrays = {}
@@ -66,7 +68,9 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
         role = tensor.role_in(attributes)
         if role == "b" and coarse:
             mantissas = 2.0 * np.copysign(np.maximum(np.abs(mantissas) // 2.0, 1.0), mantissas)
-        values = np.ldexp(mantissas, exponents[role] - dtype.precision)  # exact
+        scale = int(case.factors[scale_of(tensor.name)])
+        exponent = exponents[role] + (scale or -smaller * (role in ("w", "r")))
+        values = np.ldexp(mantissas, exponent - dtype.precision)  # exact
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays
@@ -80,13 +84,8 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
     return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
-def _exponents(
-    operator: Operator, case: CaseSpec, attributes: Mapping[str, Any], smaller: int
-) -> dict[str, int]:
-    """Find for each role of an input an e such that the input's values are below 2^e in magnitude.
-
-    W and R are divided by 2^`smaller`.
-    """
+def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
+    """Find for each role of an input an e such that its values are usually below 2^e in magnitude."""
     half_log2 = {  # ⌊½ log2 size⌋
         axis: (case.sizes[symbol].bit_length() - 1) // 2 for symbol, axis in operator.sizes.items()
     }
@@ -95,8 +94,8 @@ def _exponents(
     return {
         "x": 1 + draw.x_exponent,
         "h0": 0,
-        "w": draw.weight_exponent - half_log2["input"] - less - smaller,
-        "r": draw.weight_exponent - half_log2["hidden"] - less - smaller,
+        "w": draw.weight_exponent - half_log2["input"] - less,
+        "r": draw.weight_exponent - half_log2["hidden"] - less,
         "b": -less,
     }
 

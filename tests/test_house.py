@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 4_720,
+    "cases": 4_790,
     "vectors": 2_430,
     "gen": 3_800,
     "gen/variants": 2_820,
     "check": 11_220,
     "check/diagnosis": 3_265,
-    "tests": 22_810,
+    "tests": 22_880,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_335, 180, 22_650
+PACKAGE, MODULES, WORDS = 22_405, 180, 22_710
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

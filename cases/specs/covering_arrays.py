@@ -1,7 +1,7 @@
 """Covering arrays: few cases, stored as rows in a spec, that hold every pair of factor values.
 
-Rows are only ever added (`grucible cases --extend`), because a new array would replace most cases. Loading
-checks that the rows cover every pair.
+Of some factors they hold every triple, too. Rows are only ever added (`grucible cases --extend`), because a
+new array would replace most cases. Loading checks that the rows cover everything.
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ from .factors import key
 from .spec_file import Assignment, CaseSpecFile, Covering
 from .yaml_source import Location, parse
 
-Pair = tuple[str, str, str, str]
-"""Two factors, each with a value: name, value, name, value. `factors.key` writes the values."""
+Together = tuple[tuple[str, str], ...]
+"""Two or three factors, each with a value as `factors.key` writes it."""
 Match = dict[str, list[Any]]
 """An `exclude` entry: it matches assignments in which each named factor has one of its listed values."""
 Array = Covering[dict[str, list[Any]], Match]
 
 
-def pairs_of(assignment: Assignment) -> set[Pair]:
-    """List the pairs of factor values in one assignment."""
+def covered_by(assignment: Assignment, array: Array) -> set[Together]:
+    """List what one assignment covers of an array: its pairs of values, and triples of some factors."""
     items = [(name, key(value)) for name, value in assignment.items()]
-    return {(a, u, b, v) for (a, u), (b, v) in itertools.combinations(items, 2)}
+    three = [item for item in items if item[0] in array.triples]
+    return {*itertools.combinations(items, 2), *itertools.combinations(three, 3)}
+
+
+def _shown(together: Together) -> str:
+    return " with ".join(f"{name}: {value}" for name, value in together)
 
 
 class Excluded:
@@ -53,16 +58,16 @@ class Excluded:
 def rows_of(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
     """Read the rows of `array`, which is entry `index` of `spec`.
 
-    Raises SpecError unless every row has listed values and is not excluded, and all pairs are
+    Raises SpecError unless every row has listed values and is not excluded, and everything is
     covered.
     """
     rows = _listed_rows(spec, index, array)
     missing = _uncovered(array, rows)
     if missing:
-        a, u, b, v = min(missing)
+        what = "pairs and triples" if array.triples else "pairs"
         raise spec.document.error(
             ("cases", index, "rows"),
-            f"miss {len(missing)} pairs, such as {a}: {u} with {b}: {v}; "
+            f"miss {len(missing)} {what}, such as {_shown(_first(missing))}; "
             f"run: {format_command('cases', (), ['--extend', spec.document.name])}",
         )
     return rows
@@ -128,52 +133,68 @@ def _listed_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignmen
 
 
 def _missing_rows(spec: CaseSpecFile, index: int, array: Array) -> list[Assignment]:
-    """Find few rows for the pairs that the listed rows of entry `index` leave uncovered.
+    """Find few rows for what the listed rows of entry `index` leave uncovered.
 
-    Raises SpecError where the `exclude` entries leave a pair that no row can hold.
+    Raises SpecError where the `exclude` entries leave a pair or triple that no row can hold.
     """
     missing = _uncovered(array, _listed_rows(spec, index, array))
     found = []
     while missing:
-        a, u, b, v = min(missing)
-        row = _row_with({a: u, b: v}, array, missing)
+        first = _first(missing)
+        row = _row_with(dict(first), array, missing)
         if row is None:
-            place = spec.document.place(("cases", index))
-            raise SpecError(f"{place}: no row can hold {a}: {u} with {b}: {v}; exclude that pair")
+            place, what = spec.document.place(("cases", index)), ("pair", "triple")[len(first) - 2]
+            raise SpecError(f"{place}: no row can hold {_shown(first)}; exclude that {what}")
         found.append(row)
-        missing -= pairs_of(row)
+        missing -= covered_by(row, array)
     return found
 
 
-def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Pair]:
-    """List the pairs that no row holds and no `exclude` entry matches."""
-    found: set[Pair] = set()
+def _first(missing: Iterable[Together]) -> Together:
+    """Choose what to cover next: triples first, because their rows cover many pairs."""
+    return min(missing, key=lambda one: (-len(one), one))
+
+
+def _uncovered(array: Array, rows: Iterable[Assignment]) -> set[Together]:
+    """List the pairs and triples that no row holds and no `exclude` entry matches."""
+    found: set[Together] = set()
     excluded = Excluded(array.exclude)
-    for (a, left), (b, right) in itertools.combinations(array.covering.items(), 2):
-        for u, v in itertools.product(left, right):
-            if {a: u, b: v} not in excluded:
-                found.add((a, key(u), b, key(v)))
-    return found.difference(*map(pairs_of, rows))
+    three = [name for name in array.covering if name in array.triples]
+    for names in (
+        *itertools.combinations(array.covering, 2),
+        *itertools.combinations(three, 3),
+    ):
+        for values in itertools.product(*(array.covering[name] for name in names)):
+            together = dict(zip(names, values, strict=True))
+            if together not in excluded:
+                found.add(tuple((name, key(value)) for name, value in together.items()))
+    return found.difference(*(covered_by(row, array) for row in rows))
 
 
-def _row_with(pair: dict[str, str], array: Array, missing: set[Pair]) -> Assignment | None:
-    """Make a row with the values of `pair`; choose each other value to cover most of `missing`.
+def _row_with(together: dict[str, str], array: Array, missing: set[Together]) -> Assignment | None:
+    """Make a row with the values of `together`; choose each other value to cover most of `missing`.
 
-    If a choice leads to no row, try the next best. Return None if no row can hold `pair`.
+    If a choice leads to no row, try the next best. Return None if no row can hold `together`.
     """
     excluded = Excluded(array.exclude)
+    choices_of = {
+        name: [value for value in values if together.get(name, key(value)) == key(value)]
+        for name, values in array.covering.items()
+    }
+
+    def count(row: Assignment) -> int:
+        """Count what `row` will cover of `missing`, with the values of `together`."""
+        sure = row | {name: choices_of[name][0] for name in together}
+        ordered = {name: sure[name] for name in array.covering if name in sure}
+        return len(covered_by(ordered, array) & missing)
 
     def complete(row: Assignment) -> Assignment | None:
         if len(row) == len(array.covering):
             return row
         name = [*array.covering][len(row)]
-        choices = [
-            row | {name: value}
-            for value in array.covering[name]
-            if pair.get(name, key(value)) == key(value)
-        ]
+        choices = [row | {name: value} for value in choices_of[name]]
         choices = [choice for choice in choices if choice not in excluded]
-        choices.sort(key=lambda choice: len(pairs_of(choice) & missing), reverse=True)
+        choices.sort(key=count, reverse=True)
         return next((found for choice in choices if (found := complete(choice))), None)
 
     return complete(Assignment())

@@ -2,7 +2,7 @@
 
 Most follow from the operator's description: attributes, sizes, tensors that may be absent or zeros,
 the sequence lengths, and type variables with a choice of dtypes besides the case's. The factor `draw`
-says how inputs are drawn.
+says how inputs are drawn, and `W_scale` and the like how large each is.
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
     return tuple(LENGTHS[pattern](batch, time, ragged))
 
 
+MOST_SCALE = 24
+"""Maximum power of two by which an input is larger or smaller; float32 and bfloat16 can do more."""
 PRESENT, ZEROS = "present", "zeros"
 NEEDED = object()
 """The `default` of a factor that every case must name."""
@@ -94,7 +96,8 @@ class Factor:
     """One thing a case spec may enumerate.
 
     `default` is the value in a case that does not name the factor. `token(value)` stands for the value in
-    a case's id; it is empty for most defaults.
+    a case's id; it is empty for most defaults. Numbers of one class are asked alike; `least` has the least
+    number of each class.
     """
 
     name: str
@@ -102,6 +105,16 @@ class Factor:
     default: Any
     token: Callable[[Any], str]
     is_size: bool = False
+    least: tuple[int, ...] = ()
+
+
+LEAST = {
+    "batch": (1, 2, 5, 18),
+    "time": (1, 2, 9, 16, 33),
+    "input": (1, 2, 17, 129),
+    "hidden": (1, 2, 17, 66, 129),
+}
+"""The least size of each class by axis: one, few, more than a vector or two of them."""
 
 
 @functools.cache
@@ -121,6 +134,7 @@ def factors(operator_name: str) -> dict[str, Factor]:
         found.append(_lengths(lengths.name, optional=not lengths.required))
     usual, *drawn = DRAWS
     found.append(_choice("draw", usual, {draw: draw for draw in drawn}))
+    found += [_scale(tensor.name) for tensor in operator.inputs if tensor.role != "lengths"]
     return {factor.name: factor for factor in found}
 
 
@@ -163,13 +177,31 @@ def _size(symbol: str, axis: str) -> Factor:
     letter = {"batch": "n", "time": "t", "input": "i", "hidden": "h"}[axis]
     title = f"an integer from 1 to {MOST_SIZE}"
     values = ValueType(Annotated[int, Strict(), Field(ge=1, le=MOST_SIZE, title=title)], title)
-    return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", is_size=True)
+    return Factor(symbol, values, NEEDED, lambda value: f"{letter}{value}", True, LEAST[axis])
 
 
 def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
     """Make a factor of names: the default, which ids leave out, and others, each with its token."""
     known = {default: ""} | dict(tokens)
     return Factor(name, ValueType(one_of(known), name_choices(known)), default, known.__getitem__)
+
+
+def scale_of(tensor: str) -> str:
+    """Name the factor that scales an input."""
+    return f"{tensor}_scale"
+
+
+def _scale(name: str) -> Factor:
+    """Make the factor of powers of two by which an input is larger than usual, or smaller."""
+    title = f"an integer from {-MOST_SCALE} to {MOST_SCALE}"
+    about = f"{name} is 2 to this power times as large as usual"
+    of = Field(ge=-MOST_SCALE, le=MOST_SCALE, title=title, description=about)
+
+    def token(value: int) -> str:
+        return f"{name}{'x' if value > 0 else 'by'}{2 ** abs(value)}" if value else ""
+
+    values = ValueType(Annotated[int, Strict(), of], title)
+    return Factor(scale_of(name), values, 0, token, least=(-MOST_SCALE, 0, 1))
 
 
 def _lengths(name: str, *, optional: bool) -> Factor:

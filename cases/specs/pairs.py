@@ -99,7 +99,7 @@ def _counting(operator: str) -> dict[str, Attribute | None]:
     return {
         name: OPERATORS[operator].attribute(name)
         for name, factor in factors(operator).items()
-        if not factor.is_size and name != "draw"
+        if not factor.least and name != "draw"
     }
 
 

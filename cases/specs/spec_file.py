@@ -47,7 +47,9 @@ SCHEMA = "spec.schema.json"
 """The file that marks the root of a tree of specs, such as the shipped specs."""
 
 MOST_TRIED = 200_000
-"""Maximum combinations of a product, or pairs of a covering array; each `exclude` entry counts all again."""
+"""Maximum combinations of a product, or pairs and triples of a covering array.
+
+Each `exclude` entry counts all again."""
 
 Assignment = dict[str, Any]
 """Values of some factors, by the factors' names, in the order of the factors in ids."""
@@ -79,11 +81,12 @@ class Product(_Strict, Generic[Values, Match]):
 
 
 class Covering(_Strict, Generic[Values, Match]):
-    """A covering array: rows that hold every pair of some factors' values."""
+    """A covering array: rows that hold every pair of some factors' values, and of `triples` every triple."""
 
     covering: Annotated[
         Values, AfterValidator(_two_or_more), Field(json_schema_extra={"minProperties": 2})
     ]
+    triples: Annotated[list[str], Field(min_length=3, json_schema_extra={"uniqueItems": True})] = []
     rows: Annotated[list[list[Any]], FIRST_WRONG]
     exclude: Annotated[list[Match], FIRST_WRONG] = []
 
@@ -270,9 +273,14 @@ def _check_counts(spec: CaseSpecFile) -> None:
                 continue
             case Product(product=values):
                 tried = math.prod(map(len, values.values()))
-            case Covering(covering=values):
-                pairs = itertools.combinations(map(len, values.values()), 2)
-                tried = sum(a * b for a, b in pairs)
+            case Covering(covering=values, triples=triples):
+                for place, name in enumerate(triples):
+                    if name not in values:
+                        place_of = ("cases", index, "triples", place)
+                        raise spec.document.error(place_of, f"{name!r} is no factor of the array")
+                counts = {name: len(of) for name, of in values.items()}
+                together = [*itertools.combinations(counts, 2), *itertools.combinations(triples, 3)]
+                tried = sum(math.prod(counts[name] for name in names) for names in together)
         tried *= 1 + len(entry.exclude)
         if tried > MOST_TRIED:
             counted = f"asks for {tried:,} combinations, counted for each exclude entry again"

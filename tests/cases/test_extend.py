@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,34 @@ def test_what_is_excluded_in_every_row_or_in_some(tmp_path: Path) -> None:
         SpecError, match=r":6: no row can hold direction: .* with clip: 0.5; exclude"
     ):
         extended(tmp_path, text + entry % "true, false")
+
+
+def test_every_triple_of_some_factors_has_a_row(tmp_path: Path) -> None:
+    """But for those that are excluded; a row that is taken away is missed."""
+    values = (
+        "clip: [0.5, .inf], direction: [forward, reverse], hidden_size: [1, 6, 17], W_scale: [0, 3]"
+    )
+    text = f"""{HEAD}  - covering: {{{values}}}
+    triples: [direction, hidden_size, W_scale]
+    rows:
+      - [forward, .inf, 1, 0]
+    exclude: [{{hidden_size: 17, W_scale: 3}}]
+"""
+    _, after = extended(tmp_path, text)
+    rows = [case.factors for case in expand(load_spec(tmp_path / "theme.yaml", "theme"))]
+    for clip, direction in itertools.product((0.5, float("inf")), ("forward", "reverse")):
+        assert any((row["clip"], row["direction"]) == (clip, direction) for row in rows)
+    found = {(row["direction"], row["hidden_size"], row["W_scale"]) for row in rows}
+    every = set(itertools.product(("forward", "reverse"), (1, 6, 17), (0, 3)))
+    assert found == {one for one in every if one[1:] != (17, 3)}
+    lines = after.splitlines(keepends=True)
+    for line in [line for line in lines if line.startswith("      - [")]:
+        (tmp_path / "less.yaml").write_text("".join(one for one in lines if one != line))
+        with pytest.raises(SpecError, match=r"miss \d+ pairs and triples, such as"):
+            expand(load_spec(tmp_path / "less.yaml", "less"))
+
+
+def test_triples_are_of_factors_of_the_array(tmp_path: Path) -> None:
+    text = HEAD + VALUES + "      triples: [clip, direction, W_scale]\n      rows: []\n"
+    with pytest.raises(SpecError, match=r":\d+: cases.0.triples.2: 'W_scale' is no factor of the"):
+        extended(tmp_path, text)

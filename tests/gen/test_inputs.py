@@ -16,7 +16,7 @@ from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import expand
 from grucible.gen.answering import overflows
-from grucible.gen.drawing import draw_inputs
+from grucible.gen.drawing import SMALLER, draw_inputs
 from grucible.gen.posed import answer
 from grucible.gen.stacks import stacks
 
@@ -114,6 +114,18 @@ def test_a_state_of_zeros_is_zeros_and_nothing_else_is() -> None:
         drawn = draw_inputs(expand(SPECS[path], ["float32"])[0], 0, 0)
         still = {n for n, array in drawn.items() if not array.any()}
         assert still == {name, "inputBias"} & set(drawn)
+
+
+def test_a_scale_is_of_one_input_and_no_attempt_makes_it_smaller() -> None:
+    """Each number is exactly so much larger, as far as its id draws others."""
+    usual = next(case for case in CORE if case.dtype == "float32")
+    for name, attempt in itertools.product(BOUNDS, (0, SMALLER)):
+        larger = replace(usual, factors=usual.factors | {f"{name}_scale": 5})
+        before, after = draw_inputs(usual, 0, attempt), draw_inputs(larger, 0, attempt)
+        halved = 2 if attempt and name in ("W", "R") else 1
+        for one in BOUNDS:
+            factor = np.float32(32 * halved if one == name else 1)
+            np.testing.assert_array_equal(after[one], factor * before[one])
 
 
 def test_a_draw_that_overflows_is_seen() -> None:
