@@ -34,8 +34,9 @@ class CaseResult:
     `Y[0, 1, 2, 5]`; `worst_abs` and `worst_ulp` are its difference. `readings` are those under which an
     ambiguous case passed: several where they agree on it. `followed` has the reading that was followed, for
     each ledger entry that the case can settle. `arithmetic` is the best class whose tolerances hold, or "";
-    `holds` has all such classes. `fault` is the kind of an error, where it is known. `overwrote` names the
-    inputs that the runtime wrote into. `expected` is the known finding that names the case. If the case
+    `holds` has all such classes. `judged_by` says what decides: the whole, its single steps, both, or
+    nothing; it is "" without outputs. `fault` is the kind of an error, where it is known. `overwrote` names
+    the inputs that the runtime wrote into. `expected` is the known finding that names the case. If the case
     failed in another way than that finding says, `expected` is None and `instead` tells how. `must_support`
     says that unsupported counts as a failure. `traits` say what the case asks.
     """
@@ -53,6 +54,7 @@ class CaseResult:
     followed: Mapping[str, ReadingNames] = field(default_factory=dict)
     arithmetic: str = ""
     holds: tuple[str, ...] = ()
+    judged_by: str = ""
     message: str = ""
     fault: Fault | None = None
     overwrote: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ from ...vectors.case import Answer
 from ..observed.observations import Slice
 from .case_result import CaseResult
 from .criterion import Criterion, Demanded, Differences
-from .single_steps import step_answer
+from .single_steps import holds_every_state, step_answer
 
 MOST_STEPS = 1024
 """Maximum steps of a sequence that are counted; a chart shows no more."""
@@ -33,7 +33,8 @@ class Grade:
     `compared` counts those with outputs, `holds` those within the tolerances of each class. `worst` is the
     largest ratio of a difference to its `required` tolerance; `worst_id` and `worst_where` name the case and
     element. By vector file, `elements` counts the expected elements, `vacuous` those that say nothing
-    (gen.tolerances.gate), and `undeciding` the compared cases that say too little to decide.
+    (gen.tolerances.gate), `undeciding` the compared cases that say too little to decide, and `steps_alone`
+    those of which only single steps decide.
     """
 
     dtype: str
@@ -46,6 +47,7 @@ class Grade:
     elements: Counter[str] = field(default_factory=Counter)
     vacuous: Counter[str] = field(default_factory=Counter)
     undeciding: Counter[str] = field(default_factory=Counter)
+    steps_alone: Counter[str] = field(default_factory=Counter)
 
     @property
     def observed(self) -> str:
@@ -81,24 +83,33 @@ class Grade:
         nothing, elements = vacuous(block.answer, self.required.admitted(block, STORED))
         self.elements[relative] += int(elements.sum())
         self.vacuous[relative] += int(nothing.sum())
-        self.undeciding[relative] += int((ok & find_undeciding(block, self.required)).sum())
+        ways = [one.judged_by for one in results]
+        self.undeciding[relative] += ways.count("nothing")
+        self.steps_alone[relative] += ways.count("steps")
 
 
 def find_undeciding(block: Block, criterion: Criterion) -> Array:
-    """Say (n,) which cases say too little to decide under `criterion`, in at least one reading.
+    """Say (n,) which cases say too little to decide under `criterion`, in at least one reading."""
+    return np.array([one == "nothing" for one in ways_of_judging(block, criterion)])
 
-    A case whose tolerances say too little decides all the same if those of its single steps do not.
+
+def ways_of_judging(block: Block, criterion: Criterion) -> list[str]:
+    """Say what decides of each case: "whole", "whole and steps", "steps" alone, or "nothing".
+
+    Where several readings are accepted, it is what decides in all of them.
     """
-    found = np.zeros(len(block), bool)
+    whole, steps = np.ones((2, len(block)), bool)
     for reading, answer in block.answers.items():
-        mine = _says_too_little(answer, criterion.admitted(block, reading))
-        if mine.any() and isinstance(criterion, Demanded):
-            part = block.rows(np.flatnonzero(mine))
-            steps = step_answer(part, part.answers[reading].outputs, reading)
-            if steps is not None:
-                mine[mine] = _says_too_little(steps, steps.tolerances[criterion.arithmetic])
-        found |= mine
-    return found
+        too_little = _says_too_little(answer, criterion.admitted(block, reading))
+        whole &= ~too_little
+        steps &= isinstance(criterion, Demanded) and holds_every_state(block)
+        if (too_little & steps).any():
+            part = block.rows(np.flatnonzero(too_little))
+            one = step_answer(part, part.answers[reading].outputs, reading)
+            if one is not None and isinstance(criterion, Demanded):
+                steps[too_little] &= ~_says_too_little(one, one.tolerances[criterion.arithmetic])
+    words = {(False, False): "nothing", (False, True): "steps", (True, False): "whole"}
+    return [words.get(one, "whole and steps") for one in zip(whole, steps, strict=True)]
 
 
 def _says_too_little(answer: Answer, limits: Arrays) -> Array:

@@ -21,7 +21,7 @@ from ...vectors.case import Answer
 from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .criterion import Comparison, Criterion, Demanded, Differences
-from .grade import Grade
+from .grade import Grade, ways_of_judging
 from .single_steps import step_answer
 
 
@@ -36,6 +36,8 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     for name in [one.name for one in CLASSES[block.dtype]]:
         holding[name] = ok & np.any([one.within(name) for one in compared.values()], axis=0)
     worst = {reading: one.worst(grade.required) for reading, one in compared.items()}
+    decides = block.tier in DECIDING
+    ways = ways_of_judging(block, grade.required) if decides and ok.any() else [""] * len(block)
     results = []
     for row, case_id in enumerate(block.ids):
         status: Any = observed.status[row]
@@ -47,9 +49,10 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
         if ok[row]:
             holds = tuple(name for name, cases in holding.items() if cases[row])
             result = replace(result, arithmetic=holds[0] if holds else "", holds=holds)
+            result = replace(result, judged_by=ways[row])
             result = _judge(result, row, worst, block, observed)
         results.append(result)
-    if block.tier in DECIDING:
+    if decides:
         grade.see(relative, block, ok, results)
     return results
 

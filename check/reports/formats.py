@@ -114,6 +114,7 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "where": result.where,
         "readings": result.readings,
         "arithmetic": result.arithmetic or None,
+        "judged_by": result.judged_by or None,
         "message": result.message,
     }
     more = {

@@ -144,6 +144,9 @@ def _arithmetic(report: Report) -> Iterator[str]:
             what = f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing"
             why = f"{grade.required!s} admits more than the value for over half of the elements"
             yield from wrap(f"{what}: {why}, in {named}", 2)
+        if alone := grade.steps_alone.total():
+            what = f"single steps alone judge {alone} of the {grade.dtype} cases"
+            yield from wrap(f"{what}: too much may accumulate over all steps", 2)
 
 
 def _short(ratio: float) -> str:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from diagnosis import kernel
 from hypothesis import given, settings
 from posing import questions
 from written import Written, emulate, one_by_one
 
-from grucible import GrucibleError, Question
+from grucible import GrucibleError, Question, verify
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import pose
@@ -81,8 +82,15 @@ def test_a_layer_whose_accumulated_tolerances_say_nothing_decides(layer: Block) 
     assert np.isinf(layer.answer.tolerances["float32"]["Y"]).mean() > 0.4
     assert not find_undeciding(layer, FLOAT32).any()
     right = judged(layer, cut(layer, multiply=one_by_one))
-    assert (right.verdict, right.arithmetic) == ("passed", "float32")
+    assert (right.verdict, right.arithmetic, right.judged_by) == ("passed", "float32", "steps")
     assert 0.001 < right.worst_ratio < 0.5
+
+
+def test_a_report_says_what_decided_of_each_case() -> None:
+    asked = ("openvino.GRUCell-3/plain/float32/*", "openvino.GRUSequence-5/plain/float32/*")
+    report = verify(runtime=kernel.right, select=asked)
+    ways = {(one.traits.get("steps", "1") == "1", one.judged_by) for one in report.results}
+    assert ways == {(True, "whole"), (False, "whole and steps")}
 
 
 @pytest.mark.parametrize("name", ["W", "R"])
@@ -128,6 +136,7 @@ def test_other_demands_judge_whole_outputs(layer: Block) -> None:
     outputs["Y"][0, 0, 0, 3, 0] += np.float32(1e-4)
     loose = judge_one(layer, Observed(["ok"], [""], outputs), Tolerance(absolute=1e-3))
     assert (judged(layer, outputs).verdict, loose.verdict) == ("failed", "passed")
+    assert loose.judged_by == "whole"
 
 
 def test_a_step_of_a_class_without_a_bound_is_judged_by_the_finer_classes() -> None:
