@@ -20,14 +20,14 @@ LINES = {
     "top": 200,
     "cases": 4_790,
     "vectors": 2_430,
-    "gen": 3_800,
+    "gen": 3_815,
     "gen/variants": 2_820,
     "check": 11_250,
     "check/diagnosis": 3_265,
     "tests": 22_915,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_435, 180, 22_710
+PACKAGE, MODULES, WORDS = 22_450, 180, 22_760
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

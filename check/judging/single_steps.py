@@ -23,6 +23,8 @@ from ...vectors.case import Answer
 
 BOUND_BYTES = 4 << 20
 """Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
+LEAST_ROWS = 256
+"""Minimum rows that are bounded at once; to prepare weights takes as long as some 100 rows."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,11 @@ class SingleSteps:
         classes = CLASSES[dtype]
         if dtype == "float64":  # x itself is computed in float64
             classes = tuple(replace(c, unit=c.unit + F64, tiny=c.tiny + TINY_F64) for c in classes)
-        size = max(1, BOUND_BYTES // (8 * n * hidden * len(classes)))
+        size = max(LEAST_ROWS, BOUND_BYTES // (8 * n * hidden * len(classes)))
         values, limits = list[Array](), dict[str, list[Array]]()
         for start in range(0, rows, size):
             some = self.rows(slice(start, start + size))
-            carried = 0.5 * FLOAT_TYPES[dtype].spacing(np.nan_to_num(some.inputs.h0))
-            x, errors = step_bounds(some.semantics, some.inputs, classes, carried)
+            x, errors = step_bounds(some.semantics, some.inputs, classes, FLOAT_TYPES[dtype])
             values.append(x)
             for name, limit in tolerances(x, errors, x, dtype).items():
                 limits.setdefault(name, []).append(limit)

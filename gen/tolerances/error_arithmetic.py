@@ -197,19 +197,23 @@ class ErrorArithmetic:
     def product(self, x: Array | Bounded, weight: Weight) -> Sum:
         """x·matrixᵀ, of numbers or of something with an error."""
         if not isinstance(x, Bounded):
-            return self._product(x, np.abs(x), weight)
-        errors = (
-            x.linear.through(weight.of_rows),
-            _through(x.total, weight.size),
-            _through(x.source, weight.size),
-            x.total.sum(-1, keepdims=True) if self.units.underflows else NONE,
-        )
-        return self._product(x.value, x.size, weight, *errors)
+            return self._product(x, np.abs(x) @ weight.size, weight, np.abs(x))
+        magnitude = x.size @ weight.size
+        if x.share is None:
+            total = _through(x.total, weight.size)
+            source = total if x.source is x.total else _through(x.source, weight.size)
+        else:
+            total = source = x.share * wide(magnitude) + x.least * wide(weight.sums)
+        spread = x.total.sum(-1, keepdims=True) if self.units.underflows else NONE
+        errors = (x.linear.through(weight.of_rows), total, source, spread)
+        return self._product(x.value, magnitude, weight, x.size, *errors)
 
-    def _product(self, x: Array, size: Array, weight: Weight, *errors: Any) -> Sum:
+    def _product(
+        self, x: Array, magnitude: Array, weight: Weight, size: Array, *errors: Any
+    ) -> Sum:
         value = self.exact.product(x, weight.matrix)
         operands = size.sum(-1, keepdims=True) + weight.sums
-        one = DotProduct(x.shape[-1], np.abs(value), size @ weight.size, operands, *errors)
+        one = DotProduct(x.shape[-1], np.abs(value), magnitude, operands, *errors)
         return Sum(self.units, value, (one,))
 
     def activation(self, function: Any, a: Sum | Bounded, clip: Any) -> Bounded:

@@ -85,7 +85,10 @@ IDENTITY = Linear(((None, None),))
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A value that has been rounded, or is the state before the step; `size` is its absolute value."""
+    """A value that has been rounded, or is the state before the step; `size` is its absolute value.
+
+    Where `share` (classes, 1) is given, total and source are share·size + least.
+    """
 
     units: Units
     value: Array
@@ -93,6 +96,8 @@ class Bounded:
     linear: Linear
     source: Bound
     total: Bound
+    share: Array | None = None
+    least: Bound = NONE
 
     __array_ufunc__ = None
 

@@ -78,24 +78,28 @@ def error_bounds(
 
 
 def step_bounds(
-    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass], first: Array
+    semantics: StackedSemantics,
+    inputs: GruInputs,
+    classes: Sequence[ArithmeticClass],
+    handed_out: FloatType,
 ) -> tuple[Array, Array]:
     """Evaluate one step of stacked cases in float64, and bound its errors in each class.
 
-    `first` bounds the error of the state before it, of the shape of h0. Values are (n, direction, rows,
+    The state before it, h0, was rounded to the type `handed_out`. Values are (n, direction, rows,
     hidden), bounds have the classes behind. Where a case takes no step, both mean nothing.
     """
     arithmetic = ErrorArithmetic(Units(classes))
     units, bounds = arithmetic.units, np.empty((len(classes), *inputs.h0.shape))
+    share, least = 2.0**-handed_out.precision, 2.0 ** (handed_out.least_exponent - 1)
+    cut = units.operand > 0  # h0 is rounded on the way in, too
+    shares = share + np.where(cut, units.state, 0.0)
+    leasts = np.maximum(least, units.tiny) + np.where(cut, units.state_tiny, 0.0)
 
     def advance(
         d: DirectionWeights, _: int, rows: Array, wx: Mapping[str, Any], old: Array
     ) -> Array:
-        e = wide(first[:, d.index, rows])
-        rounded = wide(np.abs(old)) * units.state + units.state_tiny
-        e = np.maximum(e, units.tiny)  # flushed to zero where it was handed out
-        e = e + np.where(units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
-        h = Bounded(units, old, np.abs(old), Linear(), e, e)
+        e = shares * wide(np.abs(old)) + leasts
+        h = Bounded(units, old, np.abs(old), Linear(), e, e, shares, leasts)
         state: Bounded = step(arithmetic, semantics, d, wx, h).state
         total = state.source + units.state * (wide(state.size) + state.source) + units.state_tiny
         bounds[:, :, d.index, rows] = np.moveaxis(total, 2, 0)
