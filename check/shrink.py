@@ -29,7 +29,7 @@ from .judging.case_result import CaseResult
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
 from .observed.source import Observed, Source, observe_block
-from .reports.text import mask
+from .reports.text import ALONE, mask
 
 SHRUNK = "shrunk"
 """The theme of cases that were shrunk."""
@@ -93,7 +93,7 @@ def shrink(
     first = trials.find_failure(block)
     question = block.question(0)
     if first is None:
-        raise GrucibleError(f"{question.id} does not fail: there is nothing to shrink")
+        raise GrucibleError(f"{question.id} does not fail, and stays as it is{ALONE}")
     trials.ask_again(block, first)
     result, left_out = first.result, list[str]()
     until = time.monotonic() + seconds

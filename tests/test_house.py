@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_820,
     "check": 11_250,
     "check/diagnosis": 3_265,
-    "tests": 22_915,
+    "tests": 23_000,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 22_450, 180, 22_760

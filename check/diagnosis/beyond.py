@@ -45,7 +45,8 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     steps = [_fewer(one.only(np.flatnonzero(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     tried = _Tried(bases)
-    left = tried.solve(_few(tried.left(steps, listed)))
+    left = sorted(tried.left(steps, listed), key=lambda one: -int(one.wrong.sum()))
+    left = tried.solve(left[:FEW])
     left = tried.left(left, in_some_units)
     for _, base in sorted(tried.partly.values(), key=lambda entry: -entry[0])[:BASES]:
         besides = [replace(one, base=(base,)) for one in left if one.has_all([base])]
@@ -102,11 +103,6 @@ class _Tried:
                 self.partly.get(one.name, (MANY, one)), (share, one), key=itemgetter(0)
             )
         return False
-
-
-def _few(steps: Sequence[Steps]) -> list[Steps]:
-    """Choose those with the most wrong states."""
-    return sorted(steps, key=lambda one: -int(one.wrong.sum()))[:FEW]
 
 
 def _fewer(steps: Steps) -> Steps:

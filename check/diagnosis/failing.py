@@ -168,6 +168,24 @@ class Failing:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]
 
 
+def under_readings(block: Block, seen: Arrays, criterion: Criterion) -> Arrays:
+    """(n, 3, …) List what was seen, is right and admitted, by the reading under which an element is right."""
+    found: Arrays = {}
+    for reading, answer in block.answers.items():
+        limits = criterion.admitted(block, reading)
+        for name, right in answer.outputs.items():
+            three = np.stack([seen[name], right, limits[name]], axis=1, dtype=np.float64)
+            before = found.setdefault(name, three)
+            found[name] = np.where(is_wrong(before)[:, None], three, before)
+    return found
+
+
+def is_wrong(three: Array) -> Array:
+    """(n, …) Say which elements are off by more than is admitted, of what `under_readings` gives."""
+    seen, right, limit = three.swapaxes(0, 1)
+    return np.asarray(~(difference(seen, right) <= limit))
+
+
 def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     """(c, n, elements) Compute what is admitted of what variants give.
 

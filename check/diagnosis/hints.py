@@ -7,11 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.readings import STORED
-from ...vectors.case import difference
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, by_part
+from .failing import FailingBlock, by_part, elements, is_wrong, under_readings
 from .local import Local
 from .places import Split, elements_by_role, where
 
@@ -34,7 +32,7 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
     found = [f"these are the cases {one}: {known}" for one in apart[:MOST_CONDITIONS]]
     some = [part.rows(rows) for part, rows in chosen]
     found += _of_one_output(some) or _of_steps(local, which)
-    if all((~_finite(part)).any(axis=1).all() for part in some):
+    if not any(np.isfinite(elements(part.observed, 1)).all(axis=1).any() for part in some):
         found.append("every case has an infinity or a NaN where there should be none")
     return found
 
@@ -43,7 +41,7 @@ def _of_steps(local: Local, which: Array) -> list[str]:
     """Say which steps are wrong from the state before them. NaN after NaN is neither right nor wrong."""
     each: list[Split] = []
     count = clear = 0
-    inherited = False
+    inherited, beside = False, True
     for start, one in local.steps:
         mine = which[start + one.stack.rows]
         if mine.any():
@@ -52,12 +50,14 @@ def _of_steps(local: Local, which: Array) -> list[str]:
             right, nan = one.taken[:, None, :, None] & cases & ~one.wrong, np.isnan(one.seen)
             each.append((one, group, right & ~nan))
             inherited |= bool((right & nan).any())
+            beside &= not one.rest[mine].any()
             count += int(mine.sum())
             clear += int(group.any(axis=(1, 2, 3)).sum())
     wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
     if fine and not wrong and not inherited:
-        either = "either each is off by a little, or states are handed out wrongly"
-        return [f"every step is right up to rounding, given the state before it: {either}"]
+        rest = "padding or the last state is wrong"
+        rest = rest if beside else f"either each is off by a little, or {rest}"
+        return [f"every step is right up to rounding, given the state before it: {rest}"]
     if wrong and not fine and not inherited:
         return ["every step goes wrong, given the state before it"]
     place = where(each, MOST_RIGHT) if wrong and fine else ""
@@ -76,29 +76,17 @@ def _of_one_output(parts: Sequence[FailingBlock]) -> list[str]:
         return []
     [name] = names
     found = [
-        (elements, mask, ~mask)
+        (mine, mask, ~mask)
         for part, each in zip(parts, wrong, strict=True)
         if name in each
         for stack in part.stacked
-        for _, elements, mask in elements_by_role(stack, {name: each[name]})
+        for _, mine, mask in elements_by_role(stack, {name: each[name]})
     ]
     place = where(found, MOST_RIGHT)
     return [f"only {name} is wrong{place and f', {place}'}"]
 
 
-def _finite(part: FailingBlock) -> Array:
-    """(n, elements) Say which elements are finite."""
-    each = [array.reshape(len(part), -1).astype(np.float64) for array in part.observed.values()]
-    return np.isfinite(np.concatenate(each, axis=1))
-
-
 def wrong_elements(part: FailingBlock) -> Arrays:
-    """Say which elements of the outputs are not within the criterion."""
-    limits = part.criterion.admitted(part.block, STORED)
-    return {
-        name: ~(
-            difference(part.observed[name].astype(np.float64), right.astype(np.float64))
-            <= limits[name]
-        )
-        for name, right in part.block.answer.outputs.items()
-    }
+    """Say which elements of the outputs are not within the criterion, under any reading."""
+    three = under_readings(part.block, part.observed, part.criterion)
+    return {name: is_wrong(array) for name, array in three.items()}

@@ -25,12 +25,10 @@ from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
 from ..judging.criterion import Demanded
 from ..judging.single_steps import SingleSteps, in_time
-from .failing import FailingBlock, room
+from .failing import MOST_ERROR, FailingBlock, room
 
 JUMPED = 2.0**-20
 """The quantities of a step are off by less than this share in float32."""
-MOST_ERROR = 1e300
-"""Larger errors count as this: no sum of them overflows."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +220,7 @@ def _states(shared: Arrays) -> Array | None:
 def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None) -> Steps:
     time, semantics, criterion = seen.shape[-2], stack.semantics, part.criterion
     single = SingleSteps.of(stack.inputs, semantics, seen)
+    rest = _rest(stack, seen, ho, limits)
     limits = in_time(limits, stack.inputs, semantics).reshape(single.seen.shape)
     if time > 1 and isinstance(criterion, Demanded):
         _, admitted = single.expected(part.block.dtype)
@@ -239,7 +238,7 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
         taken=single.taken,
         number=number.reshape(single.seen.shape[:-1]),
         row=np.repeat(np.arange(seen.shape[2]), time),
-        rest=_rest(stack, seen, ho),
+        rest=rest,
     )
 
 
@@ -266,7 +265,7 @@ def _nudged(share: float) -> Variant:
     return Variant("nudged", "", alter=lambda _: lambda _, value: value * (1.0 + share))
 
 
-def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:
+def _rest(stack: Stack, seen: Array, ho: Array | None, limits: Array) -> Array:
     """(n,) Say whether Y is zero past every row's length, and the last state that of the row's last step."""
     lengths, time = stack.inputs.lengths, seen.shape[-2]
     past = (np.arange(time) >= lengths[..., None])[:, None, :, :, None]
@@ -277,6 +276,7 @@ def _rest(stack: Stack, seen: Array, ho: Array | None) -> Array:
     if stack.semantics.y_order == "processing":
         reverse = np.zeros_like(reverse)
     at = np.where(reverse, 0, np.maximum(lengths - 1, 0)[:, None, :])
-    last = np.take_along_axis(seen, at[..., None, None], axis=-2)[..., 0, :]
-    same = (ho == last) | np.isnan(ho) & np.isnan(last)
+    at = at[..., None, None]
+    last, limit = (np.take_along_axis(array, at, axis=-2)[..., 0, :] for array in (seen, limits))
+    same = _within(ho, last, limit)
     return np.asarray(fine & (same | (lengths == 0)[:, None, :, None]).all(axis=(1, 2, 3)))

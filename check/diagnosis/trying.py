@@ -11,7 +11,8 @@ from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import can_be_caught
 from ...gen.variants.known import UNLISTED
 from ...gen.variants.variant import Variant
-from .steps import MOST_ERROR, Steps, bounded, share_left
+from .failing import MOST_ERROR
+from .steps import Steps, bounded, share_left
 
 BATCH_BYTES = 2 << 20
 """What the steps of all variants that are computed at once may take."""

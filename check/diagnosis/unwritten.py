@@ -14,7 +14,6 @@ import numpy as np
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators import OPERATORS
-from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import stacks_of
 from ...gen.variants.known import variant_called
 from ...gen.variants.places import OF_STATES, PLACES, Elements, filled
@@ -24,7 +23,7 @@ from ...vectors.case import difference
 from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, by_part
+from .failing import FailingBlock, by_part, is_wrong, under_readings
 from .finding import Finding, Names
 from .hints import wrong_elements
 from .places import elements_by_role
@@ -78,15 +77,11 @@ def _outputs(
     """List the outputs of cases as they were seen; padding is never among the others of `real` steps."""
     found, start = [], 0
     for block, seen, criterion in cases:
-        limits = criterion.admitted(block, STORED)
-        three = {
-            name: np.stack([seen[name], right, limits[name]], axis=1, dtype=np.float64)
-            for name, right in block.answer.outputs.items()
-        }
+        three = under_readings(block, seen, criterion)
         for stack in stacks_of(block):
             for role, elements, arrays in elements_by_role(stack, three):
                 one, right, limit = arrays.swapaxes(0, 1)
-                wrong = ~(difference(one, right) <= limit)
+                wrong = is_wrong(arrays)
                 holds = np.isnan(one) if np.isnan(value) else one == value
                 rightly = difference(np.full(right.shape, value), right) <= limit
                 others = ~(holds | rightly | (elements.padding & real))

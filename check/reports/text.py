@@ -22,6 +22,8 @@ MOST_WHOLE = 1 << 20
 """Maximum numbers of an array that is printed whole; the text of more is some 10 MB."""
 VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
 """Numbers and dtypes in a message."""
+ALONE = "; if check failed it, it demanded more, or the answer depends on what was asked before"
+"""What it means that a case passes when it is asked alone."""
 _LINE_ENDS = re.compile(r"[\t\r\n]")
 _SPECIAL = re.compile(r"([\\`*{}\[\]#|!~>]|(?<![^\W_])_|_(?![^\W_]))")
 """Characters that Markdown does not show as they are; it shows an underscore between two letters."""

@@ -23,7 +23,7 @@ from ...gen.gru import Step
 from ...vectors.exchange.manifest import stored_arrays
 from ..trace import WHOLE, Beside, Deviation, Leaving, StepPlace, StepRange, Trace, Traced
 from .findings import how_far_off, off_by
-from .text import array_lines, fit, group, list_some, plural, width, wrap
+from .text import ALONE, array_lines, fit, group, list_some, plural, width, wrap
 
 VERSION = 1
 FIRST = "grucible_trace"
@@ -69,10 +69,10 @@ def verdict(name: str, found: Deviation) -> str:
     """Return whether the runtime called `name` passes the case, and if not, the worst element."""
     result = found.result
     if result.verdict == "passed":
-        read = ""
+        how = f"{name} passes"
         if result.readings and all(result.readings):  # the stored one does not pass
-            read = f", under the reading {' and '.join(result.readings[0])}"
-        return f"{name} passes{read}: the largest error is {result.worst_ratio:.3g} × tolerance"
+            how += f", under the reading {' and '.join(result.readings[0])}"
+        return f"{how}: the largest error is {result.worst_ratio:.3g} × tolerance{ALONE}"
     if result.verdict != "failed":
         return f"{name}: {result.verdict}: {result.message}"
     return f"{name} fails: {how_far_off(result)}"
@@ -120,7 +120,7 @@ def _wrong_in_words(found: Deviation) -> str:
     if not found.every:
         return "at which step they go wrong is unknown: the other states are not handed out"
     if not wrong:
-        return "by itself no step is off by much: coarse arithmetic, or a function that is not exact enough"
+        return "by itself no step is off by much: coarse arithmetic, rounded weights, or an inexact function"
     if wrong == total:
         return f"every step is wrong by itself, from the observed state before it: all {total}"
     if wrong == 1:

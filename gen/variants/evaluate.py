@@ -103,10 +103,10 @@ def catches(
 ) -> Iterator[tuple[Variant, Array]]:
     """Yield each variant that means something for the block, with which of the cases catch it (n,).
 
-    With `names`, just those variants, in the catalogue or not. A misreading is caught where an output
-    differs from every accepted answer by more than the loosest tolerance of the dtype; an approximation or
-    a loss of precision where it does by more than the tolerance of the required class. With `limits`, each
-    where it differs by more than these.
+    With `names`, just those variants, in the catalogue or not. A misreading of the catalogue is caught where
+    an output differs from every accepted answer by more than the loosest tolerance of the dtype; any other
+    variant where it does by more than the tolerance of the required class. With `limits`, each where it
+    differs by more than these.
     """
     required = {r: one.tolerances[REQUIRED[block.dtype]] for r, one in block.answers.items()}
     admitted = {r: loosest(block, r) for r in block.answers}
@@ -130,7 +130,8 @@ def catches(
             for kind, by_reading in (("admitted", admitted), ("required", required))
         }
         for place, [variant] in enumerate(batch):
-            kind = "admitted" if variant.kind == "misreading" else "required"
+            listed = variant.kind == "misreading" and variant.name in CATALOGUE
+            kind = "admitted" if listed else "required"
             yield variant, ~np.any([passed[place] for passed in near[kind]], axis=0)
 
 

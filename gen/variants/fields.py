@@ -31,13 +31,8 @@ FIELD_WORDS = {"x": "{x}", "w": "{w}", "r": "{r}", "b": "{b}", "wr": "{w} and {r
 """Fields, several of them, or one of two biases, in words."""
 NEEDS: dict[str, tuple[str, ...]] = {"b": ("b",), "wb": ("b.wz",), "rb": ("b.wz",)}
 """What an operator must have for a field to be changed."""
-LISTED = (
-    "r-zrh-transposed",
-    "r-zr-transposed",
-    "r-h-transposed",
-    "w-zrh-last-column",
-    "r-zrh-last-column",
-)
+LISTED = ("r-zrh-transposed", "r-zr-transposed", "r-h-transposed",
+          "w-zrh-last-column", "r-zrh-last-column")  # fmt: skip
 """Changes that the catalogue has, under names of its own."""
 
 Change = Callable[[GruInputs, StackedSemantics], GruInputs]

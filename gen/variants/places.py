@@ -95,7 +95,7 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     yield _or(np.ones((1, 1, 1, 1)), "everywhere")
     yield _or(backwards, "in reverse", "in the forward direction")
     yield _or(second, "in the second direction", "in the first direction")
-    yield _or(_so(step == 0, step), "in the first step", "in all steps but the first")
+    yield _or(_so(step == 0, step), "in the first step", "after the first step")
     yield _counted(step, "in step {}", "from step {} on", "in the first {value} steps")
     yield _or(_so(left == 0, left), "in the last step of each row")
     yield _or(_so(left > 0, left), "before the last step")
@@ -107,6 +107,7 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     of, rest = "of the batch", "in the rows of the batch from {} on"
     yield _counted(row, f"in row {{}} {of}", rest, f"in the first {{value}} rows {of}")
     yield _or(row == rows - 1, "in the last row of the batch")
+    yield _or((row == rows - 1) & (rows > 1), "in the last of several rows of the batch")
     yield _every_second(row, "row of the batch")
     long = "in rows of length {value}"
     yield _counted(lengths, long, f"{long} or more", "in rows shorter than {value}")
@@ -201,7 +202,7 @@ def unwritten(name: str) -> Variant:
     words = f"{of} {constant} {known[place]}"
     if start == "unwritten-state":
         words += " in the first step, and everywhere after it"
-    if start != "constant":
+    if start != "constant" and value:
         words += ", as if never written"
 
     def outputs(seen: Evaluated) -> Outputs:

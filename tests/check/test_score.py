@@ -121,5 +121,8 @@ def test_a_misreading_is_explained_with_its_equation_and_a_case_that_catches_it(
     assert "rt (.) Ht-1*(Rh^T)" in misread
     solved = command("explain", "a_zr+=-1*b", "--select", f"{SEQUENCE}/core/float32/*")
     assert "both gates' part of B left out" in solved.out
+    narrow = command("explain", "r-zrh-in-bfloat16", "--select", f"{SEQUENCE}/plain/float32/*")
+    asked, caught = re.findall(r"^  (?:cases|r-zrh-in-bfloat16) +(\d+)$", narrow.out, re.MULTILINE)
+    assert asked == caught != "0"
     wrong = command("explain", "lbr-asumed")
     assert (wrong.status, "did you mean 'lbr-assumed'" in wrong.err) == (2, True)

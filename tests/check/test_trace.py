@@ -285,6 +285,7 @@ def test_the_command_against_a_runtime(
     right = command("trace", BOTH, "--runtime", "./right_gru.py:run")
     assert right.status == 0
     assert "\n./right_gru.py:run passes: the largest error is " in right.out
+    assert "; if check failed it, " in " ".join(right.out.split())
     assert "  step" not in right.out
     refused = command("trace", "onnx.GRU-14/plain/float32/lbr1", *spoiled)
     assert refused.status == 1

@@ -169,6 +169,52 @@ def test_hints_name_the_wrong_output_and_what_is_right() -> None:
     assert found.hints == ["only Ho is wrong"]
 
 
+class StalePadding(Kernel):
+    """Y past a row's length is what was there before; the state of a row of length 0 is h0, as some read it."""
+
+    def last(self, task, y, h):
+        return h
+
+    def pack(self, question, y, last):
+        past = np.arange(len(y))[:, None, None, None] >= self.task.lengths[:, None]
+        noise = np.random.default_rng(zlib.crc32(question.id.encode())).normal(size=y.shape)
+        return super().pack(question, np.where(past, noise, y), last)
+
+
+class StalePaddingAndHo(StalePadding):
+    def last(self, task, y, h):
+        return np.where(task.lengths[:, None] > 1, 0.75 * h, h)
+
+
+class NoisyAfterFirst(Kernel):
+    def step(self, x, h, p):
+        found = super().step(x, h, p)
+        noise = np.random.default_rng(zlib.crc32(x.tobytes())).normal(size=h.shape)
+        return found + noise if self.now else found
+
+
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        (StalePadding(), "only Y is wrong, past a row's length"),
+        (
+            StalePaddingAndHo(),
+            "every step is right up to rounding, given the state before it: padding or the last state is wrong",
+        ),
+        (
+            NoisyAfterFirst(),
+            "steps go wrong only after the first step; elsewhere each is right up to rounding, given the state "
+            "before it",
+        ),
+    ],
+)
+def test_hints_say_what_is_wrong(kernel: Kernel, says: str) -> None:
+    ragged = [*open_set(None, [f"{SEQUENCE}/core/float32/*ragged*"]).ids]
+    found = verify(runtime=kernel, select=ragged).diagnosis
+    assert found.unexplained == found.failed > 10
+    assert says in found.hints
+
+
 class InSomeCases(Kernel):
     """Wrong in one of `share` cases, for no reason that a case shows: the reset gate is 1, or tanh has waves."""
 

@@ -58,6 +58,11 @@ def rows_past_first(y, last, task, value):
     y[:, :, 1:] = last[:, 1:] = value
 
 
+def last_of_several_rows(y, last, task, value):
+    if len(task.lengths) > 1:
+        last[:, -1] = value
+
+
 def last_time(y, last, task, value):
     y[-1] = value
 
@@ -86,6 +91,13 @@ class StateTail(Kernel):
         return found
 
 
+class EmptyRowsKeepH0(Unwritten):
+    """It follows the other accepted reading of rows of length 0."""
+
+    def last(self, task, y, h):
+        return h
+
+
 class HoFromFirstTime(Kernel):
     def pack(self, question, y, last):
         return super().pack(question, y, y[0])
@@ -107,12 +119,13 @@ def report(kernel: Kernel, operator: str, more: str = "*") -> Report:
         (CELL, Unwritten(tail(4)), "Ho NaN in the hidden units past the last whole group of 4, as if never written"),
         (ONNX, Unwritten(tail(4)), "Y and Y_h NaN in the hidden units past the last whole group of 4, as if never written"),
         (SEQUENCE, Unwritten(tail(8)), "Y and Ho NaN in the hidden units past the last whole group of 8, as if never written"),
-        (SEQUENCE, Unwritten(tail(4), 0.0), "Y and Ho zero in the hidden units past the last whole group of 4, as if never written"),
+        (SEQUENCE, Unwritten(tail(4), 0.0), "Y and Ho zero in the hidden units past the last whole group of 4"),
         (SEQUENCE, StateTail(), "Y and Ho NaN in the hidden units past the last whole group of 4 in the first step, and everywhere after it, as if never written"),
         (ONNX, Unwritten(second_direction), "Y and Y_h NaN in the second direction, as if never written"),
         (ONNX, Unwritten(second_direction_of_y), "Y NaN in the second direction, as if never written"),
-        (SEQUENCE, Unwritten(second_direction, 0.0), "Y and Ho zero in the second direction, as if never written"),
+        (SEQUENCE, Unwritten(second_direction, 0.0), "Y and Ho zero in the second direction"),
         (SEQUENCE, Unwritten(rows_past_first), "Y and Ho NaN in the rows of the batch past the first, as if never written"),
+        (SEQUENCE, EmptyRowsKeepH0(last_of_several_rows), "Ho NaN in the last row of the batch, as if never written"),
         (SEQUENCE, Unwritten(last_time), "Y NaN at the last time, as if never written"),
         (ONNX, Unwritten(last_step), "Y NaN in the last step of each row, as if never written"),
         (SEQUENCE, Unwritten(last_step_and_ho), "Y NaN in the last step of each row, as if never written; and Ho NaN everywhere, as if never written"),
@@ -128,6 +141,13 @@ def test_what_was_never_written_is_named(operator: str, kernel: Kernel, says: st
     assert (finding.about, finding.where, finding.certain) == (says, "", True)
     assert finding.explains == found.failed
     assert all(map(is_misreading, finding.names))
+
+
+def test_a_single_row_may_be_right() -> None:
+    kernel = Unwritten(last_of_several_rows)
+    [finding] = verify(runtime=kernel, select=[f"{SEQUENCE}/*/float32/*"]).diagnosis.findings
+    words = "Ho NaN in the last of several rows of the batch, as if never written"
+    assert (finding.about, finding.where, finding.certain) == (words, "", True)
 
 
 def test_places_that_no_case_tells_apart_are_alternatives() -> None:
