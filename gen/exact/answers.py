@@ -19,7 +19,19 @@ from ...cases.operators.semantics import Semantics, StackedSemantics, one_of, se
 from ...cases.operators.signature import Operator
 from ..gru import DirectionWeights, Step, gru, processing_order, step
 from .balls import BallArithmetic, round_balls
-from .enclosures import Enclosures, Undecided, at_enough_bits, outputs_by_arb, round_array
+from .elementary import TINY
+from .enclosures import (
+    FIRST_BITS,
+    MOST_BITS,
+    Enclosures,
+    Undecided,
+    at_enough_bits,
+    outputs_by_arb,
+    round_array,
+)
+
+MORE_BITS = 24
+"""More bits than the rounding needs, so that hardly an output is too close to the middle of two numbers."""
 
 
 def exact_outputs(
@@ -29,11 +41,12 @@ def exact_outputs(
 
     Also returns a mask (n,) of the cases with an element that even the highest precision does not decide.
     """
-    found, decided = decided_by_balls(meant, inputs, dtype, wanted)
+    found, decided, radii = decided_by_balls(meant, inputs, dtype, wanted)
     undecided = np.zeros(len(decided), bool)
     for row in np.flatnonzero(~decided).tolist():
+        bits = likely_bits(radii[row], dtype)
         try:
-            exact = outputs_by_arb(one_of(meant, row), inputs.rows(row), dtype, wanted)
+            exact = outputs_by_arb(one_of(meant, row), inputs.rows(row), dtype, wanted, bits)
         except Undecided:
             undecided[row] = True
             continue
@@ -42,12 +55,27 @@ def exact_outputs(
     return found, undecided
 
 
+def likely_bits(radii: Array, dtype: FloatType) -> int:
+    """Estimate the bits that decide a case, whose balls have radii up to `radii` (steps,) in float64.
+
+    Balls grow by about the same factor in each step, at any precision. So the growth of those that are still
+    small says how many bits all steps need. It gets a fifth more: a second try costs twice the bits.
+    """
+    sizes = np.log2(np.sort(radii[radii < 2.0**-4]))
+    if len(sizes) < 2:
+        return FIRST_BITS
+    growth = 1.2 * (sizes[-1] - sizes[0]) / (len(sizes) - 1) * (len(radii) - 1)
+    bits = dtype.precision + MORE_BITS + 53 + sizes[0] + growth
+    return int(np.clip(64 * np.ceil(bits / 64), FIRST_BITS, MOST_BITS))
+
+
 def decided_by_balls(
     meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
-) -> tuple[Arrays, Array]:
+) -> tuple[Arrays, Array, Array]:
     """Evaluate over balls of float64 numbers, and mark (n,) the cases that this decides entirely.
 
-    Outputs in float64 are never decided: each ball holds several such numbers.
+    Outputs in float64 are never decided: each ball holds several such numbers. Also returns the largest
+    radius of each time, (n, time).
     """
     found: Arrays = {}
     decided = np.ones(len(inputs.x), bool)
@@ -57,7 +85,7 @@ def decided_by_balls(
             if role in wanted:
                 found[role], proven = round_balls(output, dtype)
                 decided &= proven.reshape(len(decided), -1).all(axis=1)
-    return found, decided
+    return found, decided, np.moveaxis(outputs[0].rad, -2, 1).max(axis=(2, 3, 4), initial=TINY)
 
 
 @dataclass(frozen=True)

@@ -238,9 +238,13 @@ def _sigmoid(v: arb) -> arb:
 
 
 def outputs_by_arb(
-    semantics: Semantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+    semantics: Semantics,
+    inputs: GruInputs,
+    dtype: FloatType,
+    wanted: Collection[str],
+    bits: int = FIRST_BITS,
 ) -> Arrays:
-    """Evaluate the exact `y` and `ho` (those `wanted`), rounded once to `dtype`.
+    """Evaluate the exact `y` and `ho` (those `wanted`), rounded once to `dtype`, at first with `bits`.
 
     Raises Undecided where MOST_BITS do not decide every element.
     """
@@ -253,15 +257,16 @@ def outputs_by_arb(
             if role in wanted
         }
 
-    return at_enough_bits(rounded, inputs)
+    return at_enough_bits(rounded, inputs, bits)
 
 
-def at_enough_bits(rounded: Callable[[], Arrays], inputs: GruInputs) -> Arrays:
-    """Call `rounded` at higher and higher precision until it does not raise Undecided.
+def at_enough_bits(
+    rounded: Callable[[], Arrays], inputs: GruInputs, bits: int = FIRST_BITS
+) -> Arrays:
+    """Call `rounded` at higher and higher precision, from `bits`, until it does not raise Undecided.
 
     `rounded` evaluates over `Enclosures`. Raises Undecided if MOST_BITS are not enough.
     """
-    bits = FIRST_BITS
     while bits <= MOST_BITS:
         with flint.ctx.workprec(bits):
             try:

@@ -23,7 +23,7 @@ from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
 from grucible.gen.drawing import stacked
-from grucible.gen.exact.answers import decided_by_balls
+from grucible.gen.exact.answers import decided_by_balls, likely_bits
 from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.gen.gru import gru
 from grucible.gen.posed import answered_block
@@ -62,7 +62,7 @@ def test_what_balls_decide_is_arb_s(question: Question) -> None:
     operator, roles = OPERATORS[question.operator], ("y", "ho")
     kind = FLOAT_TYPES[question.dtype]
     [stack] = stacks(operator, [question.given], stacked([question.inputs]))
-    found, decided = decided_by_balls(stack.semantics, stack.inputs, kind, roles)
+    found, decided, _ = decided_by_balls(stack.semantics, stack.inputs, kind, roles)
     assert not (decided.any() and kind.name == "float64")
     exact = outputs_by_arb(one_of(stack.semantics, 0), stack.inputs.rows(0), kind, roles)
     for role, expected in exact.items():
@@ -157,3 +157,14 @@ def test_overflow_signed_zeros_and_subnormal_numbers() -> None:
         assert not np.signbit(array[array == 0]).any()  # +0 is the one rule
     tiny = float(np.finfo(np.float32).tiny)
     assert any((np.abs(array) < tiny).any() for array in found["subnormal"])
+
+
+@pytest.mark.parametrize("growth", [0.5, 1.0, 2.0, 5.0])
+def test_the_bits_that_are_tried_first_suffice_for_balls_that_grow_as_before(growth: float) -> None:
+    """In float64 only the first balls are small; the last must be smaller than half a float32's spacing."""
+    radii = 2.0 ** (-50 + growth * np.arange(200))
+    with np.errstate(over="ignore"):
+        bits = likely_bits(np.minimum(radii, np.inf), FLOAT_TYPES["float32"])
+    last = -50 + growth * 199 + (53 - bits)
+    assert last < -30
+    assert bits <= 128 + 1.3 * growth * 200
