@@ -17,11 +17,10 @@ from ..cases.specs.yaml_source import read_text
 from ..gen.tolerances.classes import CLASSES
 from .diagnosis.finding import Diagnosis
 from .expecting import apply_expectations, find_left_out, parse_expectations
-from .judging.case_result import CaseResult
+from .judging.case_result import VARYING, CaseResult
 from .judging.expectations import HOW, UNEXPLAINED, Expectation, find_globs, is_misreading
 from .refusals import Refusal
 from .report import Report
-from .reports.text import VARYING
 
 _MAX_GROUPS, _MAX_GLOBS = 100, 8
 """Maximum groups of cases that are named by globs, and globs of a group; other cases are named by id."""

@@ -25,11 +25,11 @@ from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
 from .diagnosis.local import Local
-from .judging.case_result import CaseResult
+from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
 from .observed.source import Observed, Source, observe_block
-from .reports.text import ALONE, mask
+from .reports.text import ALONE
 
 SHRUNK = "shrunk"
 """The theme of cases that were shrunk."""

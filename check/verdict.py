@@ -13,6 +13,7 @@ from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
 from ..cases.selection import Ids, nothing_selected, selected
 from ..vectors.vector_set import VectorSet, open_set
+from .diagnosis.asked import Asked, list_asked
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
@@ -28,6 +29,7 @@ from .observed.source import FromRuntime, Source
 from .refusals import Refusal, refusals
 from .report import CORE, Report
 from .runtimes.runtime import RuntimeFunction, describe_runtime
+from .unanswered import say_where_unanswered
 
 _UNFORESEEN = secrets.SystemRandom()
 """The source of chance for the cases that are evaluated anew: a file's author must not foresee them."""
@@ -155,14 +157,15 @@ def judge(
 
 
 def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
-    """Look for what explains the failures; an error of our own here does not change the verdict."""
+    """Look for what explains what went wrong; an error of our own here does not change the verdict."""
     classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
     try:
-        return diagnose(
+        found = diagnose(
             failing.parts, classes, passing, failing.left_out,
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
+        return replace(found, unanswered=say_where_unanswered(seen.results, seen.asks))
     except (GrucibleError, OSError):
         raise  # about a runtime or a file, which the user can mend
     except Exception as error:
@@ -181,6 +184,7 @@ class _Seen:
     results: list[CaseResult] = field(default_factory=list)
     failing: Failing = field(default_factory=Failing)
     passed: list[Passed] = field(default_factory=list)
+    asks: dict[str, Asked] = field(default_factory=dict)
     grades: dict[str, Grade] = field(default_factory=dict)
     growth: dict[str, Growth] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
@@ -210,6 +214,9 @@ class _Seen:
     def _keep(self, part: Slice, results: Sequence[CaseResult], criterion: Criterion) -> None:
         """Keep, for the diagnosis, the deciding cases that failed, and the places of those that passed."""
         deciding = [(row, r.verdict) for row, r in enumerate(results) if r.decides]
+        if deciding:
+            asks = list_asked(part.block, np.ones(len(part.block), bool))
+            self.asks |= dict(zip(part.block.ids, asks, strict=True))
         if passed := [row for row, verdict in deciding if verdict == "passed"]:
             self.passed.append(Passed(part.file.path, part.block.path, part.rows[passed]))
         if failed := [row for row, verdict in deciding if verdict == "failed"]:

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_430,
     "gen": 3_845,
     "gen/variants": 2_820,
-    "check": 11_250,
-    "check/diagnosis": 3_265,
-    "tests": 23_015,
+    "check": 11_335,
+    "check/diagnosis": 3_275,
+    "tests": 23_030,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_480, 180, 22_760
+PACKAGE, MODULES, WORDS = 22_555, 180, 22_780
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""

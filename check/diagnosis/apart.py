@@ -171,6 +171,7 @@ def conditions_together(features: Sequence[Feature], groups: Groups) -> str:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Join conditions: "where …, … and …"."""
-    first, *rest = [words[0], *(one.removeprefix("where ") for one in words[1:])]
+    """Join conditions: "where …, … and …", or "in …, where … and where …"."""
+    same = "where " if words[0].startswith("where ") else ""
+    first, *rest = [words[0], *(one.removeprefix(same) for one in words[1:])]
     return " and ".join([", ".join([first, *rest[:-1]]), *rest[-1:]])

@@ -29,6 +29,8 @@ MULTIPLES = {
 _FUNCTIONS = {"f": "the gates' function", "g": "the candidate's function"}
 Words = tuple[str, str]
 """What says that something is so, and that it is not; of a number its name, and nothing."""
+Asked = dict[Words, float]
+"""What a case asks for: 1 for what is so, and sizes."""
 
 
 def what_tells_apart(
@@ -39,9 +41,14 @@ def what_tells_apart(
     Where no one condition is, it is the fewest that are together.
     """
     inside, outside = (
-        [asked for block, mask in group for asked in _asked(block, mask)]
+        [asked for block, mask in group for asked in list_asked(block, mask)]
         for group in (failing, others)
     )
+    return tell_apart(inside, outside)
+
+
+def tell_apart(inside: Sequence[Asked], outside: Sequence[Asked]) -> list[str]:
+    """Say the same of cases from what `list_asked` lists of each."""
     features = list(_features([*inside, *outside]))
     members = np.arange(len(inside) + len(outside)) < len(inside)
     groups = Groups([members], [~members])
@@ -58,7 +65,7 @@ def of_size(name: str, size: Array) -> Iterator[Feature]:
         yield whether([divides], f"where {name} is {yes}", f"where {name} is {no}")
 
 
-def _features(cases: Sequence[dict[Words, float]]) -> Iterator[Feature]:
+def _features(cases: Sequence[Asked]) -> Iterator[Feature]:
     """Make the features of cases; of what is so or not, those that FEWEST have, and FEWEST have not."""
     found = dict.fromkeys(words for case in cases for words in case)
     values = {words: np.array([case.get(words, 0.0) for case in cases]) for words in found}
@@ -70,8 +77,8 @@ def _features(cases: Sequence[dict[Words, float]]) -> Iterator[Feature]:
             yield whether([mask], yes, "" if (1.0 - mask).tobytes() in masks else no)
 
 
-def _asked(block: Block, mask: Array) -> Iterator[dict[Words, float]]:
-    """List what each of some cases of a block asks for: 1 for what is so, and sizes."""
+def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
+    """List what each of some cases of a block asks for."""
     rows = np.flatnonzero(mask)
     if not rows.size:
         return

@@ -80,7 +80,8 @@ class Diagnosis:
     """The findings `in_order`, the ids of the failing cases that none explains, and hints on these.
 
     `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large,
-    or not looked at. `broke_off` is an error of grucible's own that ended the diagnosis, or "".
+    or not looked at. `unanswered` says, by id, where cases are that gave no outputs, and answered cases are
+    not. `broke_off` is an error of grucible's own that ended the diagnosis, or "".
     """
 
     findings: Sequence[Finding] = ()
@@ -89,6 +90,7 @@ class Diagnosis:
     hints: Sequence[str] = ()
     by_case: Mapping[str, Finding] = field(default_factory=dict)
     not_tried: int = 0
+    unanswered: Mapping[str, Sequence[str]] = field(default_factory=dict)
     broke_off: str = ""
 
     @property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...cases.dtypes import Array
+from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import ReadingNames
 from ...cases.question import sizes_of
@@ -19,6 +20,8 @@ from .expectations import Expectation, Instead
 Traits = Mapping[str, str]
 """The properties of a case by name, such as `direction` or `batch size`."""
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
+VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
+"""Numbers and dtypes in a message."""
 DECIDING = ("required", "ambiguous")
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes whose cases are plainer than all others, the plainest first."""
@@ -80,6 +83,11 @@ class CaseResult:
         """Whether the case decides, and failed, gave an error, or is unsupported although required."""
         refused = self.must_support and self.verdict == "unsupported"
         return self.decides and (refused or self.verdict in ("failed", "error"))
+
+
+def mask(message: str) -> str:
+    """Return a message without its numbers and dtypes."""
+    return VARYING.sub("#", message)
 
 
 def find_traits(block: Block) -> Sequence[Traits]:

@@ -47,6 +47,8 @@ LIST_SECONDS = 60.0
 """Maximum seconds for a runtime to load where runtimes are only listed."""
 EXEC = "exec:"
 """The beginning of a runtime's name if the runtime is a program: `exec: ./my_gru --flag`."""
+NOT_ASKED = "not asked"
+"""The beginning of the message of a case that is missing because the runtime is asked no more."""
 
 
 class IsolatedRuntime:
@@ -142,7 +144,7 @@ class IsolatedRuntime:
         if refused := self.hello.refuses(question):
             return Reply("unsupported", {}, refused)
         if why := self._pointless():
-            return Reply("missing", {}, f"not asked: {why}")
+            return Reply("missing", {}, f"{NOT_ASKED}: {why}")
         return self._ask(child, question)
 
     def _pointless(self) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from ...cases.console import format_command
 from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
-from ..judging.case_result import CaseResult
+from ..judging.case_result import CaseResult, mask
 from ..judging.expectations import Use, find_globs, is_misreading
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
-from .text import fit, group, list_some, mask, plural, width, wrap
+from .text import fit, group, list_some, plural, width, wrap
 
 _IN_HEADLINE = 2
 """Maximum findings in the first line."""
@@ -52,6 +53,7 @@ def show_command(report: Report, case_id: str) -> str:
 def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
     """Yield how far a case is off, what explains it, and how to see more; each in a line."""
     yield how_far_off(result)
+    yield from report.diagnosis.unanswered.get(result.id, ())
     finding = report.diagnosis.by_case.get(result.id)
     if finding is not None:
         yield f"looks like: {sentence(finding)}"
@@ -133,7 +135,8 @@ def failure_lines(report: Report) -> Iterator[str]:
         ("unsupported, but --require names them:", report.refused),
         ("missing:", missing),
     ):
-        yield from _section(title, _by_words(results, lambda r: r.message), _ALL)
+        groups = _by_words(results, lambda r: r.message, report.diagnosis.unanswered)
+        yield from _section(title, groups, _ALL)
 
 
 def _section(title: str, groups: Sequence[Iterable[str]], more: str = "more") -> Iterator[str]:
@@ -142,14 +145,24 @@ def _section(title: str, groups: Sequence[Iterable[str]], more: str = "more") ->
     yield from list_some(groups, more)
 
 
-def _by_words(results: Sequence[CaseResult], words: Callable[[CaseResult], str]) -> list[list[str]]:
-    """Return a group of lines for all cases whose words differ only in numbers and dtypes, largest first."""
+def _by_words(
+    results: Sequence[CaseResult],
+    words: Callable[[CaseResult], str],
+    notes: Mapping[str, Sequence[str]] | None = None,
+) -> list[list[str]]:
+    """Return a group of lines for all cases whose words differ only in numbers and dtypes, largest first.
+
+    Each of the `notes`, by id, is shown once.
+    """
     groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
-    lines = []
+    lines, new = [], dict.fromkeys(chain(*(notes or {}).values()))
     for cases in groups:
         rest = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
         text = fit(words(cases[0]), 3 * width())
-        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest)])
+        mine = [one for one in (notes or {}).get(cases[0].id, ()) if one in new]
+        new = {one: None for one in new if one not in mine}
+        noted = [line for one in mine for line in wrap(one, 4)]
+        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest), *noted])
     return lines
 
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -61,6 +62,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "unexplained": report.diagnosis.unexplained,
         "not_tried": report.diagnosis.not_tried,
         "hints": list(report.diagnosis.hints),
+        "unanswered": list(dict.fromkeys(chain(*report.diagnosis.unanswered.values()))),
         "readings": {
             ledger: {
                 "followed": [

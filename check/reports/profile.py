@@ -11,10 +11,11 @@ from ...cases.operators import OPERATORS
 from ...cases.strict_json import format_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.case import REQUIRED
+from ..judging.case_result import mask
 from ..profile import AGAIN, Profile, Row, Status
 from ..refusals import Refusal
 from .formats import refusal_value
-from .text import as_markdown, fit, group, markdown_table, mask, page_head, width, wrap
+from .text import as_markdown, fit, group, markdown_table, page_head, width, wrap
 
 TITLE = "# What runtimes can do"
 _STATUSES: dict[Status, str] = {

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from ...cases.console import escape, escape_commands
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, dtype_name
+from ...cases.dtypes import Array, dtype_name
 
 USUAL, NARROWEST, WIDEST = 80, 40, 160
 """Columns without a terminal, and the least and the most columns that are used of a terminal."""
@@ -20,8 +20,6 @@ SHOWN = 10
 """Maximum items of a list in a report; JSON has all of them."""
 MOST_WHOLE = 1 << 20
 """Maximum numbers of an array that is printed whole; the text of more is some 10 MB."""
-VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
-"""Numbers and dtypes in a message."""
 ALONE = "; if check failed it, it demanded more, or the answer depends on what was asked before"
 """What it means that a case passes when it is asked alone."""
 _LINE_ENDS = re.compile(r"[\t\r\n]")
@@ -74,11 +72,6 @@ def group(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, li
     for item in items:
         found.setdefault(key(item), []).append(item)
     return found
-
-
-def mask(message: str) -> str:
-    """Return a message without its numbers and dtypes."""
-    return VARYING.sub("#", message)
 
 
 def plural(count: int, word: str) -> str:
