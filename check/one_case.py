@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,15 @@ from .protocol.header import Reply
 from .reports.findings import how_far_off
 from .reports.text import wrap
 from .runtimes.runtime import Runtime
+
+
+class Verdict(str):
+    """The word for a verdict, neither true nor false: compare it, or ask a judgment for `passed`."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict is neither true nor false: assert judgment.passed")
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,7 +135,8 @@ def judged_reply(block: Block, reply: Reply, criterion: Criterion) -> Judgment:
     check_classes(Path(block.path), block)
     with np.errstate(all="ignore"):  # the user's settings are not for the judge
         found = judge_one(block, stack_replies(block, [reply]), criterion)
+    verdict = cast("CaseVerdict", Verdict(found.verdict))
     return Judgment(
-        found.id, found.verdict, str(criterion), found.arithmetic, found.where, found.worst_ratio,
+        found.id, verdict, str(criterion), found.arithmetic, found.where, found.worst_ratio,
         found.worst_abs, found.worst_ulp, found.readings, found.message, found,
     )  # fmt: skip

@@ -86,6 +86,22 @@ class WatchedJudgment(Judgment):
             super().__getattribute__("asked").append(name)
         return super().__getattribute__(name)
 
+    def text(self) -> str:
+        """Format the judgment; a text alone asks for nothing, as in `assert found, found.text()`."""
+        return Judgment(**{name: vars(self)[name] for name in Judgment.__dataclass_fields__}).text()
+
+
+@dataclass(frozen=True, repr=False)
+class WatchedCase(Case):
+    """A case that lists in `asked` that a test reads its answers, by itself or by `grucible.judge`."""
+
+    asked: list[str] = field(default_factory=list, compare=False)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "stored":
+            super().__getattribute__("asked").append(name)
+        return super().__getattribute__(name)
+
 
 class Judge:
     """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
@@ -210,7 +226,8 @@ class Vectors:
         """Call a test with the parts of a case that it asks for; raise the outcome that pytest reports."""
         __tracebackhide__ = is_users
         names = inspect.signature(test).parameters
-        ours = {"question": copy_question(judge.case.question), "case": judge.case, "judge": judge}
+        case = WatchedCase(**vars(judge.case), asked=judge.asked)
+        ours = {"question": copy_question(case.question), "case": case, "judge": judge}
         asked = {name: value for name, value in ours.items() if name in names}
         try:
             outputs = test(*args, **given, **asked)
@@ -233,9 +250,11 @@ class Vectors:
                 "judge or case must return nothing, any other test its outputs",
                 pytrace=False,
             )
-        elif "judge" in asked and not judge.asked:
+        elif not judge.asked:
+            word = "judge" if "judge" in asked else "case"
+            needed = f"{word}(outputs)" if word == "judge" else "grucible.judge(case, outputs)"
             raise Unjudged(
-                "the test takes judge, and asks for no verdict: assert judge(outputs).passed",
+                f"the test takes {word}, and asks for no verdict: assert {needed}.passed",
                 pytrace=False,
             )
 

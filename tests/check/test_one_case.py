@@ -37,6 +37,14 @@ def test_the_answer_passes(case: Case) -> None:
     assert (found.grade, found.required, found.ratio) == ("float32", "float32", 0.0)
 
 
+def test_neither_a_judgment_nor_its_word_is_true(case: Case) -> None:
+    for much in (0.0, 1.0):
+        found = judge(case, off_by(case, much))
+        for one in (found, found.verdict):
+            with pytest.raises(TypeError, match="neither true nor false"):
+                assert one
+
+
 def test_nobody_writes_into_the_answers_by_which_he_is_judged(case: Case) -> None:
     arrays = [
         array

@@ -262,16 +262,26 @@ def test_forgets_to_judge(judge):
 @vectors.parametrize
 def test_forgets_to_ask(question, judge):
     judge({})
+
+@vectors.parametrize
+def test_asserts_a_text(question, judge):
+    found = judge({})
+    assert found.text()
+
+@vectors.parametrize
+def test_looks_at_no_answer(case):
+    assert case.attributes and case.question
 """
 
 
 def test_what_judges_nothing_fails_whatever_is_expected(project: Path) -> None:
     (project / "test_unjudged.py").write_text(UNJUDGED)
     status, printed = run(project, "-q", "-rA")
-    assert (status, printed.splitlines()[-1].startswith("6 failed")) == (1, True), printed
+    assert (status, printed.splitlines()[-1].startswith("8 failed")) == (1, True), printed
     for kind in ("a coroutine", "a generator", "a WatchedJudgment"):
         assert f"the test returned {kind}, which is not judged" in printed
-    assert printed.count("asks for no verdict: assert judge(outputs).passed") == 2
+    assert printed.count("asks for no verdict: assert judge(outputs).passed") == 3
+    assert printed.count("asks for no verdict: assert grucible.judge(case, outputs).passed") == 1
 
 
 def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
