@@ -12,6 +12,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from queue import LifoQueue
 
+from ...cases.console import say
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
@@ -32,8 +33,8 @@ class RuntimePool:
     Without `jobs`, a runtime that declares itself `parallel` gets a child for each usable CPU; any other gets
     one. `timeout` limits the seconds for a question, `memory` the bytes of a process's address space. With
     `gives_up`, a process that only dies or hangs is asked no more. The first child starts at once, others
-    when there is work for them; those that do not start, or are another build, are skipped. If the runtime
-    does not load, the first use of the pool raises RuntimeNotUsable.
+    when there is work for them; those that do not start, or are another build, are skipped, with a line on
+    standard error. If the runtime does not load, the first use of the pool raises RuntimeNotUsable.
     """
 
     def __init__(
@@ -110,7 +111,8 @@ class RuntimePool:
             try:
                 child = self._another(self._first.hello)
                 child.ready()
-            except RuntimeNotUsable:
+            except RuntimeNotUsable as error:
+                say(f"grucible: goes on with fewer processes: {error}", err=True)
                 child = self._free.get()
         try:
             return [child.answer(question) for question in run]

@@ -62,6 +62,7 @@ def test_a_process_that_does_not_start_is_done_without(
     (tmp_path / "once.py").write_text(text)
     ended = command("check", vectors, "--runtime", f"{tmp_path / 'once.py'}:run", "--jobs", "2")
     assert ended.out.startswith("conforms: 240 of 240 cases passed\n")
+    assert ended.err.count("goes on with fewer processes") == 1
 
 
 OTHER = """
@@ -84,8 +85,9 @@ def test_a_process_of_another_build_answers_nothing(
     head = f"import os\nfrom pathlib import Path\n{IMPORT_ANSWER}\n"
     (tmp_path / "other.py").write_text(f"{head}def run(question):\n{body}{OTHER}")
     runtime = ("--runtime", f"{tmp_path / 'other.py'}:run", "--jobs", str(jobs), "--json")
-    report = command("check", vectors, *runtime, "--select", "*-float32").report
-    found = report["summary"]
+    ended = command("check", vectors, *runtime, "--select", "*-float32")
+    report, found = ended.report, ended.report["summary"]
+    assert ended.err.count("goes on with fewer processes") == jobs - 1
     assert (found["passed"], found["errors"]) == ((80, 0) if jobs == 2 else (0, 80))
     assert report["runtime"]["version"] == "1"
 
