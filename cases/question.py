@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -78,6 +78,17 @@ class Question:
     def attributes(self) -> dict[str, Any]:
         """All attributes, with the specification's defaults filled in; a copy that you may change."""
         return deepcopy(OPERATORS[self.operator].with_defaults(self.given))
+
+    @property
+    def model(self) -> Hashable:
+        """What a loaded model depends on: the attributes, W, R and B, and which tensors there are.
+
+        It is equal for questions that differ in X, initial state, lengths and batch size alone.
+        """
+        given = repr(sorted(self.given.items()))
+        weights = [t.name for t in OPERATORS[self.operator].inputs if t.role in ("w", "r", "b")]
+        bits = tuple(self.inputs[name].tobytes() for name in weights if name in self.inputs)
+        return self.operator, self.dtype, given, tuple(self.inputs), tuple(self.outputs), bits
 
     @property
     def semantics(self) -> Semantics:

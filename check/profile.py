@@ -13,11 +13,11 @@ from ..cases.selection import FEATURES, PLAIN, PLAIN_SIZES
 from ..gen.tolerances.classes import CLASSES
 from ..gen.variants.known import variant_called
 from ..vectors.vector_set import open_set
+from .again import MOST_CRASHES, ask_again
 from .judging.case_result import CaseResult
 from .judging.criterion import chosen_criteria
-from .judging.judge import judge_one
 from .observed.pool import RuntimePool
-from .observed.source import FromRuntime, Source, observe_block
+from .observed.source import FromRuntime, Source
 from .refusals import Refusal, refusals
 from .report import Report
 from .verdict import Demand, judge
@@ -27,10 +27,9 @@ AGAIN = "asked again"
 """The feature of giving right answers again, when questions are asked again."""
 REFUSING_SECONDS = 2.0
 """Maximum seconds for a question that must be refused; some runtimes never answer it."""
-MOST_CRASHES = 3
-"""Maximum crashes when an operator's questions are asked again; each hang takes the whole timeout."""
 _STOPPED = f"nothing more is asked, for {MOST_CRASHES} of what had been right crashed"
 _NOT_AS_BEFORE = "not what it gave before: it keeps state, or leaves memory unwritten"
+_WITH_OTHERS = "wrong with other rows of the batch, or in another order"
 _OTHERS = 2
 """Maximum further explanations that are shown, where no case tells them from the first."""
 _COARSER = ("float64=float32",)
@@ -78,14 +77,14 @@ def profile(
 ) -> Profile:
     """Find what the runtime behind `source` makes of each feature of vectors (None: the core).
 
-    Each selected case gives a row. Those of theme `plain` that are right are asked twice more in the first
+    Each selected case gives a row. Those of theme `plain` that are right are asked again in the first
     dtype, to show kept state and unwritten memory. Where `default` is among an operator's features, the
     runtime is also asked the questions that it must refuse, in the first dtype; they go to `refusing`, the
     same runtime, where it is given. `advance(n)` is called when n more cases are judged. Raises GrucibleError
     for vectors that cannot be used, and where nothing is selected.
     """
     opened = open_set(vectors, select)
-    report = judge(opened, source, Demand(chosen_criteria(_COARSER)), advance=advance)
+    report = judge(opened, source, Demand(chosen_criteria(_COARSER), again=False), advance)
 
     def order(one: CaseResult) -> tuple[Any, ...]:
         return one.operator, OPERATORS[one.operator].dtypes().index(one.dtype), one.plainness
@@ -181,22 +180,17 @@ def _misreading(report: Report, result: CaseResult) -> str:
 def _ask_again(
     source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
 ) -> tuple[Row, int]:
-    """Ask questions that were answered right again in one process, in order and then in reverse.
+    """Ask questions that were answered right again in one process.
 
-    Long rows then come both before and after short ones, so that leftovers show. Returns the row of the worst
-    answer, and the number of crashes.
+    Returns the row of the worst answer, and the number of crashes.
     """
-    answers, crashes = list[Row](), 0
-    opened = open_set(vectors, ids)
-    for case_id in (*ids, *reversed(ids)):
-        block = opened.one(case_id).block
-        observed = observe_block(source, block)
-        result = judge_one(block, observed, chosen_criteria()[block.dtype])
-        answers.append(make_row(result, "" if result.arithmetic else _NOT_AS_BEFORE))
+    answers, opened = list[Row](), open_set(vectors, ids)
+    blocks = [opened.one(case_id).block for case_id in ids]
+    for found, rows in ask_again(source, blocks, chosen_criteria()):
+        why = "" if found.arithmetic else _WITH_OTHERS if rows else _NOT_AS_BEFORE
+        answers.append(make_row(found, why))
         advance(1)
-        crashes += answers[-1].status == "crashed"
-        if crashes >= MOST_CRASHES:
-            break
+    crashes = sum(row.status == "crashed" for row in answers)
     worst = max(answers, key=_badness)
     message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
     cases = worst.cases if worst.status != "right" else tuple(ids)

@@ -51,6 +51,8 @@ class Report:
     diagnosis: Diagnosis = field(default_factory=Diagnosis)
     recomputed: int = 0
     """The number of answers that were evaluated anew and found to be as stored."""
+    asked_again: int = 0
+    """The number of cases that passed and were asked again; wrong answers then make them fail."""
     interrupted: bool = False
     """Whether a signal or an error ended the check: `results` has the cases that were compared before."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)

@@ -24,6 +24,7 @@ from ..vectors.block import Block
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
+from .diagnosis.finding import NO_VARIANTS
 from .diagnosis.local import Local
 from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
@@ -163,7 +164,7 @@ class _Trials:
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
         found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
         finding = found.by_case.get(result.id)
-        if finding is None or finding.kind == "arithmetic" or not finding.certain:
+        if finding is None or finding.kind in NO_VARIANTS or not finding.certain:
             return Failure(result)
         return Failure(result, tuple(map(variant_called, finding.names)))
 

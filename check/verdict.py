@@ -13,6 +13,7 @@ from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
 from ..cases.selection import Ids, nothing_selected, selected
 from ..vectors.vector_set import VectorSet, open_set
+from .again import Again
 from .diagnosis.asked import Asked, list_asked
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
@@ -25,10 +26,11 @@ from .judging.expectations import Expectation, Expectations
 from .judging.grade import Grade, Growth, see_growth
 from .judging.judge import judge_block, one_reading
 from .observed.observations import Origin, Slice, observe, origin
+from .observed.outputs_file import FromFiles
 from .observed.source import FromRuntime, Source
 from .refusals import Refusal, refusals
 from .report import CORE, Report
-from .runtimes.runtime import RuntimeFunction, describe_runtime
+from .runtimes.runtime import Preparing, RuntimeFunction, describe_runtime
 from .unanswered import say_where_unanswered
 
 _UNFORESEEN = secrets.SystemRandom()
@@ -42,7 +44,8 @@ class Demand:
     `criteria` has the criterion of each dtype. Unsupported is a failure for cases that a glob of `require`
     matches. With `strict`, questions that must be refused are asked too, and accepting one is a failure.
     Stale expectations make the exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the
-    answers is evaluated anew. Without `diagnose`, failures are not explained.
+    answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
+    passed is asked again.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -52,6 +55,7 @@ class Demand:
     strict: bool = False
     allow_stale: bool = False
     recompute: float = 0.0
+    again: bool = True
 
     def check(self, vectors: VectorSet) -> None:
         """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail.
@@ -80,7 +84,7 @@ class Demand:
 
 def verify(
     vectors: str | Path | None = None,
-    runtime: RuntimeFunction | None = None,
+    runtime: RuntimeFunction | Preparing | None = None,
     *,
     arithmetic: str | Sequence[str] = (),
     rtol: float | None = None,
@@ -93,7 +97,7 @@ def verify(
     strict: bool = False,
     allow_stale: bool = False,
 ) -> Report:
-    """Judge `runtime`, a function from a question to outputs, by the vectors at a path.
+    """Judge `runtime`, a function from a question to outputs or what is Preparing, by the vectors at a path.
 
     Without a path, the core vectors are used. The runtime is called in this process. `arithmetic` holds
     texts `[DTYPE=]CLASS`; without it, `rtol`, `atol` and `ulp`, each dtype's own class is required. `select`
@@ -105,7 +109,7 @@ def verify(
     """
     if runtime is None:
         raise TypeError("verify() needs runtime=, a function from a question to outputs")
-    if not callable(runtime):
+    if not callable(runtime) and not hasattr(runtime, "prepare"):
         raise TypeError(f"runtime is of type {type(runtime).__name__}; expected a function")
     name = getattr(runtime, "__name__", type(runtime).__name__)
     source = FromRuntime(describe_runtime(name, runtime))
@@ -141,6 +145,8 @@ def judge(
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
+            if demand.again and not isinstance(source, FromFiles):
+                seen.again.ask(source, demand.criteria)
             if demand.strict:  # of the cases' operators and dtypes, or of all without cases
                 operators = {result.operator for result in seen.results}
                 dtypes = {result.dtype for result in seen.results}
@@ -184,6 +190,7 @@ class _Seen:
     results: list[CaseResult] = field(default_factory=list)
     failing: Failing = field(default_factory=Failing)
     passed: list[Passed] = field(default_factory=list)
+    again: Again = field(default_factory=Again)
     asks: dict[str, Asked] = field(default_factory=dict)
     grades: dict[str, Grade] = field(default_factory=dict)
     growth: dict[str, Growth] = field(default_factory=dict)
@@ -208,6 +215,9 @@ class _Seen:
             replace(one, traits=traits, must_support=bool(require) and selected(one.id, require))
             for one, traits in zip(found, find_traits(block), strict=True)
         ]
+        self.again.see(
+            block, [n for n, one in enumerate(found) if one.decides and one.verdict == "passed"]
+        )
         if self.demand.diagnose:
             self._keep(part, found, criterion)
 
@@ -229,6 +239,9 @@ class _Seen:
         """Make the report, in which `found` explains the failures."""
         results, mixed = one_reading(self.results)
         deviating = sum(now is not one for now, one in zip(results, self.results, strict=True))
+        results = self.again.apply(results)
+        if self.demand.diagnose:
+            found = self.again.explain(found.with_mixed(mixed, deviating))
         return Report(
             runtime=source.name,
             runtime_version=source.version,
@@ -237,7 +250,8 @@ class _Seen:
             recomputed=self.recomputed,
             grades=self.grades,
             results=results,
-            diagnosis=found.with_mixed(mixed, deviating) if self.demand.diagnose else found,
+            diagnosis=found,
+            asked_again=self.again.asked,
             growth=self.growth,
             refusals=self.refusals,
             allow_stale=self.demand.allow_stale,

@@ -13,6 +13,10 @@ from ..judging.judge import Mixed
 Names = tuple[str, ...]
 """The names of variants that explain together."""
 ACCEPTED = " (an accepted reading)"
+ASKED_AGAIN = "asked-again"
+"""The name, and the kind, of the finding that right cases go wrong when they are asked again."""
+NO_VARIANTS = ("arithmetic", ASKED_AGAIN)
+"""The kinds of findings whose names are not those of variants."""
 PARTLY = 0.05
 """Maximum passing cases that contradict an explanation, by those it explains: a few pass by chance."""
 
@@ -27,7 +31,7 @@ class Finding:
     """One explanation: it explains `explains` of the `of` failing cases.
 
     `names` are those of the variants that explain together, or of the class of arithmetic; `kind` is a
-    variant's, or arithmetic. `where` says in which cases or places it is so, "" for everywhere. It is
+    variant's, or one of NO_VARIANTS. `where` says in which cases or places it is so, "" for everywhere. It is
     `certain` unless other cases speak against it. `alternatives` name variants that explain the same cases;
     `contradicted` counts the cases that passed and would have shown it. `operator` is that of a case it
     explains: sentences are in its words. `silent` names the ledger entries of what it gets wrong, if the
@@ -58,7 +62,7 @@ class Finding:
         besides = "; and ".join(
             f"{self.sentence((name,))}{ACCEPTED}"
             for name in self.names
-            if self.kind != "arithmetic" and variant_called(name).kind == "reading"
+            if self.kind not in NO_VARIANTS and variant_called(name).kind == "reading"
         )
         if not besides:
             return self.about
@@ -100,19 +104,24 @@ class Diagnosis:
 
     def with_mixed(self, mixed: Sequence[Mixed], cases: int) -> Diagnosis:
         """Add the `cases` that failed because readings were not one."""
-        if not mixed:
-            return self
-        failed = self.failed + cases
         more = [
             Finding(
                 names=one.other or one.most,
                 kind="reading",
                 about=one.about,
                 explains=one.deviating,
-                of=failed,
+                of=cases,
                 operator=one.operator,
             )
             for one in mixed
         ]
-        before = [replace(finding, of=failed) for finding in self.findings]
-        return replace(self, findings=in_order([*before, *more]), failed=failed)
+        return self.with_more(more, cases)
+
+    def with_more(
+        self, more: Sequence[Finding], cases: int, by_case: Mapping[str, Finding] | None = None
+    ) -> Diagnosis:
+        """Add findings on `cases` that failed besides; `by_case` are explanations of these by id."""
+        failed = self.failed + cases
+        findings = [replace(finding, of=failed) for finding in (*self.findings, *more)]
+        known = {**self.by_case, **(by_case or {})}
+        return replace(self, findings=in_order(findings), failed=failed, by_case=known)

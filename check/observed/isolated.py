@@ -47,6 +47,8 @@ LIST_SECONDS = 60.0
 """Maximum seconds for a runtime to load where runtimes are only listed."""
 EXEC = "exec:"
 """The beginning of a runtime's name if the runtime is a program: `exec: ./my_gru --flag`."""
+GONE = "the runtime does not come back"
+"""The beginning of the message of an error if no process of the runtime loads any more."""
 NOT_ASKED = "not asked"
 """The beginning of the message of a case that is missing because the runtime is asked no more."""
 
@@ -139,7 +141,7 @@ class IsolatedRuntime:
         try:
             child = self.ready()
         except RuntimeNotUsable as error:
-            self._gone = _crash(f"the runtime does not come back: {error}")
+            self._gone = _crash(f"{GONE}: {error}")
             return self._gone
         if refused := self.hello.refuses(question):
             return Reply("unsupported", {}, refused)

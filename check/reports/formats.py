@@ -63,6 +63,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "not_tried": report.diagnosis.not_tried,
         "hints": list(report.diagnosis.hints),
         "unanswered": list(dict.fromkeys(chain(*report.diagnosis.unanswered.values()))),
+        "asked_again": report.asked_again,
         "readings": {
             ledger: {
                 "followed": [

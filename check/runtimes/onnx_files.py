@@ -24,8 +24,10 @@ from ...cases.operators.onnx import GRU
 from ...vectors.exchange.node import one_node
 from .posed import (
     EXACT,
+    MODELS_WITH_CONSTANTS,
     ONNX_FILES,
     OWN_KERNEL,
+    Constants,
     decline,
     infer_openvino,
     openvino_core,
@@ -235,8 +237,8 @@ class ONNXFileRuntime:
     """A runtime of ONNX GRU, called `name`; it imports its package when it is created.
 
     The model has one GRU node, posed as `posed.ONNX_FILES` says. Questions of other operators are converted
-    first, where ONNX GRU can ask the same. A model without constants is kept, and serves every case that
-    differs only in the numbers of its inputs.
+    first, where ONNX GRU can ask the same. A model is kept, and serves every case that differs only in the
+    numbers of its inputs; one with constants is kept while these are asked.
     """
 
     parallel = True
@@ -250,6 +252,7 @@ class ONNXFileRuntime:
             f"{'; batch and time are symbols' if posing.dynamic else ''}"
         )
         self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._loaded)
+        self._with_constants = lru_cache(maxsize=MODELS_WITH_CONSTANTS)(self._loaded)
 
     def __call__(self, question: Question) -> Arrays:
         """Return the runtime's outputs for `question`, in the runtime's own dtypes.
@@ -262,11 +265,12 @@ class ONNXFileRuntime:
     def _run(self, question: Question) -> Arrays:
         decline(self.name, question)
         asked, opset, constants, feeds = one_node(question, ONNX_FILES[self.name])
-        run = self._loaded(asked, opset, constants) if constants else self._kept(asked, opset)
+        kept = Constants(constants)
+        run = self._with_constants(asked, opset, kept) if kept else self._kept(asked, opset)
         named = zip(asked.asked, run(feeds), strict=True)
         return {name: array for name, array in named if name in question.outputs}
 
-    def _loaded(self, asked: NodeType, opset: int, constants: Arrays | None = None) -> Any:
+    def _loaded(self, asked: NodeType, opset: int, constants: Constants | None = None) -> Any:
         from ...vectors.exchange.onnx_model import model
 
         made = model(asked, opset, constants)

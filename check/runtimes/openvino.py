@@ -9,7 +9,6 @@ thread, results are the same bits each time, and a process that has run cases ca
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -21,7 +20,9 @@ from ...cases.question import Question
 from ...vectors.exchange.node import NodeType, node_type
 from ...vectors.exchange.openvino_model import model
 from .posed import (
+    MODELS_WITH_CONSTANTS,
     OPENVINO,
+    Constants,
     OpenVINOPosing,
     infer_openvino,
     openvino_core,
@@ -39,9 +40,10 @@ _COUNTED = re.compile(r"\b([A-Z]\w*)_\d+\b")
 class OpenVINO:
     """GRUCell-3 and GRUSequence-5 on OpenVINO's CPU plugin: float16, float32, float64, bfloat16.
 
-    With `posing.constant_weights`, as in real models, every case compiles a model of its own (some 20 ms).
-    Otherwise a compiled model serves every case that differs only in the numbers of its inputs. With
-    `posing.dynamic`, a model also serves all batches, numbers of steps and lengths.
+    With `posing.constant_weights`, as in real models, every case compiles a model of its own (some 20 ms),
+    which is kept while its weights are asked. Otherwise a compiled model serves every case that differs only
+    in the numbers of its inputs. With `posing.dynamic`, a model also serves all batches, numbers of steps and
+    lengths.
 
     Only one thread at a time may use an object: a kept model has one inference request.
     """
@@ -57,6 +59,7 @@ class OpenVINO:
             f"{'; precision as OpenVINO chooses' if posing.own_precision else ''}"
         )
         self._kept = lru_cache(maxsize=_CACHED_MODELS)(self._compiled)
+        self._with_constants = lru_cache(maxsize=MODELS_WITH_CONSTANTS)(self._compiled)
 
     @property
     def version(self) -> str:
@@ -78,14 +81,14 @@ class OpenVINO:
         if self._posing.dynamic:
             asked = asked.dynamic()
         inputs = {name: question.inputs[name] for name in asked.inputs}
-        constants = {}
+        constants = Constants()
         if self._posing.constant_weights:
             weights = [t.name for t in operator.inputs if t.role in ("w", "r", "b")]
-            constants = {name: inputs.pop(name) for name in weights if name in inputs}
-        run = self._compiled(asked, constants) if constants else self._kept(asked)
+            constants |= {name: inputs.pop(name) for name in weights if name in inputs}
+        run = self._with_constants(asked, constants) if constants else self._kept(asked)
         return dict(zip([t.name for t in operator.outputs], run(inputs), strict=True))
 
-    def _compiled(self, asked: NodeType, constants: Mapping[str, Any] | None = None) -> Any:
+    def _compiled(self, asked: NodeType, constants: Constants | None = None) -> Any:
         try:
             return infer_openvino(model(asked, constants or {}), self._posing.properties)
         except RuntimeError as error:

@@ -44,6 +44,24 @@ EXACT: dict[str, str | int] = {"INFERENCE_PRECISION_HINT": "f32", "NUM_STREAMS":
 """Properties of OpenVINO: no bfloat16 unless the model has it; the model runs in the calling thread."""
 
 
+MODELS_WITH_CONSTANTS = 2
+"""Maximum models with constants that are kept: weights are asked again with the batch and with half of it."""
+
+
+class Constants(dict[str, "Array"]):
+    """Inputs that are constants of a model; others of the same bits are equal."""
+
+    @property
+    def _bits(self) -> tuple[tuple[str, bytes], ...]:
+        return tuple((name, array.tobytes()) for name, array in self.items())
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self._bits)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constants) and self._bits == other._bits
+
+
 @dataclass(frozen=True)
 class OpenVINOPosing:
     """How OpenVINO is asked its own operators.

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...cases.console import format_error, join_lines, shorten
 from ...cases.dtypes import Array
@@ -32,6 +32,13 @@ _LIBRARIES = (
 MOST_FRAMES, MOST_FRAME = 40, 300
 """Maximum lines of a traceback, and characters of a line; a report has one for every case that raised."""
 RuntimeFunction = Callable[[Question], Mapping[str, Array]]
+
+
+class Preparing(Protocol):
+    """A runtime that loads a model once, and runs it often."""
+
+    def prepare(self, question: Question) -> RuntimeFunction:
+        """Load the model of a question; the function answers it, and others with an equal `model`."""
 
 
 class RuntimeNotInstalled(RuntimeNotUsable):
@@ -143,19 +150,34 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 
 def describe_runtime(name: str, run: Any) -> Runtime:
-    """Make a runtime of the function `run`. Raises RuntimeNotUsable if it is no function."""
-    if not callable(run):
+    """Make a runtime of a function, else of what is Preparing. Raises RuntimeNotUsable for anything else."""
+    prepare = None if callable(run) else getattr(run, "prepare", None)
+    if not callable(prepare or run):
         raise RuntimeNotUsable(
-            f"runtime {name}: names no function; expected one that takes a question"
+            f"runtime {name}: names no function; expected one that takes a question, or what has prepare"
         )
     doc = getattr(run, "__doc__", None)
     return Runtime(
         name,
         shorten(str(getattr(run, "version", ""))),
-        run,
+        _keep_model(prepare) if prepare else run,
         shorten(doc.strip().partition("\n")[0]) if isinstance(doc, str) else "",
         getattr(run, "parallel", False) is True,
     )
+
+
+def _keep_model(prepare: Callable[[Question], RuntimeFunction]) -> RuntimeFunction:
+    """Make a function of `prepare` that keeps the last model as long as questions have the same."""
+    kept: tuple[Any, RuntimeFunction] | None = None
+
+    def run(question: Question) -> Mapping[str, Array]:
+        nonlocal kept
+        if kept is None or kept[0] != question.model:
+            kept = None  # also if it cannot be loaded
+            kept = question.model, prepare(question)
+        return kept[1](question)
+
+    return run
 
 
 def raised_at(error: BaseException) -> str:

@@ -241,7 +241,7 @@ question = SimpleNamespace(
     outputs=wanted,
     buffers=lambda: {{n: np.full(of.shape, np.nan, of.dtype) for n, of in wanted.items()}},
 )
-return run(question)
+return (run if callable(run) else run.prepare(question))(question)
 """
     return ScriptBody(f"what {place} imports", lines.splitlines())
 

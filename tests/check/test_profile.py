@@ -141,7 +141,7 @@ def test_what_is_kept_from_one_question_to_the_next_shows() -> None:
 
     found = rows(of(_Stateful(from_its_own_state)))
     again = found.pop(AGAIN)
-    said = "not what it gave before: it keeps state, or leaves memory unwritten"
+    said = "wrong with other rows of the batch, or in another order"
     assert (again.status, again.misreading) == ("wrong", said)
     assert {row.status for row in found.values()} == {"right"}
 
@@ -159,7 +159,7 @@ def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
     assert (again.status, len(asked)) == ("crashed", 3)
     assert (
         again.message
-        == "SystemExit: the end; nothing more is asked, for 3 of what had been right crashed"
+        == "asked again with the last half of the batch: SystemExit: the end; nothing more is asked, for 3 of what had been right crashed"
     )
     assert found.refusals == []
     assert max(map(len, profile_lines(found))) <= 80

@@ -1,0 +1,162 @@
+"""Questions that were answered right, asked again: the last first, and with other rows of the batch.
+
+A right runtime gives a right answer each time. Rows of a batch are independent, so the answer of a case also
+answers the same weights with some of its rows, and with its rows in another order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..cases.dtypes import Arrays
+from ..cases.operators import OPERATORS
+from ..cases.process import end_if_interrupted
+from ..cases.question import Question, sizes_of
+from ..vectors.block import Block
+from ..vectors.case import Answer
+from .diagnosis.finding import ASKED_AGAIN, Diagnosis, Finding
+from .judging.case_result import CaseResult
+from .judging.criterion import Criterion
+from .judging.judge import judge_one
+from .observed.isolated import GONE
+from .observed.source import Source, stack_replies
+
+EVERY = 37
+"""The first of this number of passing cases of an operator and dtype is asked again, and so on. A prime meets
+every value of a factor that recurs."""
+ASKED = 4
+"""Questions of each case; a run in one process (`observed.pool`) has a multiple of it."""
+MOST_CRASHES = 3
+"""Maximum crashes of questions that are asked again; each hang takes the whole timeout."""
+
+
+@dataclass
+class Again:
+    """A sample of cases that passed, as blocks of one case, and what they give when asked again.
+
+    `wrong` has by id the first wrong answer or error of a case, the case itself before some of its rows.
+    `unlike` says whether a case itself gave it.
+    """
+
+    sample: list[Block] = field(default_factory=list)
+    asked: int = 0
+    wrong: dict[str, CaseResult] = field(default_factory=dict)
+    unlike: bool = False
+    _met: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def see(self, block: Block, passed: Sequence[int]) -> None:
+        """Take some rows of a block that passed into the sample, unless the batch is 1."""
+        if _batch(block) == 1:
+            return
+        met = self._met[block.operator, block.dtype]
+        self.sample += [block.rows(np.array([row])) for row in passed[-met % EVERY :: EVERY]]
+        self._met[block.operator, block.dtype] += len(passed)
+
+    def ask(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
+        """Ask the sample again."""
+        seen = set()
+        for found, rows in ask_again(source, self.sample, criteria):
+            seen.add(found.id)
+            if found.verdict in ("failed", "error") and not (rows and found.id in self.wrong):
+                self.wrong[found.id] = found
+                self.unlike |= not rows
+        self.asked = len(seen)
+
+    def apply(self, results: Sequence[CaseResult]) -> list[CaseResult]:
+        """Fail the cases that went wrong when they were asked again."""
+        return [
+            replace(
+                one, verdict=now.verdict, message=now.message, where=now.where, fault=now.fault,
+                worst_ratio=now.worst_ratio, worst_abs=now.worst_abs, worst_ulp=now.worst_ulp,
+                holds=(), arithmetic="",
+            )
+            if one.verdict == "passed" and (now := self.wrong.get(one.id))
+            else one
+            for one in results
+        ]  # fmt: skip
+
+    def explain(self, found: Diagnosis) -> Diagnosis:
+        """Add to a diagnosis that these cases failed, and why."""
+        failed = [case_id for case_id, one in self.wrong.items() if one.verdict == "failed"]
+        what = "with other rows of their batch, {} cases go wrong"
+        if self.unlike:
+            what = "{} cases give another answer: kept state, unwritten memory, or weights changed in place"
+        about = f"asked again, {what.format(f'{len(self.wrong)} of {self.asked}')}"
+        finding = Finding((ASKED_AGAIN,), ASKED_AGAIN, about, len(failed), len(failed))
+        more = [finding] if failed else []
+        return found.with_more(more, len(failed), dict.fromkeys(failed, finding))
+
+
+def ask_again(
+    source: Source, blocks: Sequence[Block], criteria: Mapping[str, Criterion]
+) -> Iterator[tuple[CaseResult, str]]:
+    """Ask the cases of `blocks`, one each, again, the last first; end after MOST_CRASHES crashes.
+
+    Yield what was found of each answer, and words for its rows, "" for the case as it is. Each is asked with
+    the last half of its batch, as it is, with its rows in reverse order, and with the first half. So a model
+    that is kept meets a larger batch, other numbers of the same shape, and a smaller batch.
+    """
+    asked = [one for block in reversed(blocks) for one in other_rows(block)]
+    crashes = 0
+
+    def questions() -> Iterator[Question]:
+        for block, _ in asked:
+            end_if_interrupted()
+            yield block.question(0)
+
+    for (block, rows), reply in zip(asked, source.answer(questions()), strict=True):
+        if reply.message.startswith(GONE):
+            return
+        found = judge_one(block, stack_replies(block, [reply]), criteria[block.dtype])
+        if found.verdict != "passed":
+            found = replace(found, message=f"asked again{rows}: {found.message}")
+        yield found, rows
+        crashes += found.fault is not None and found.fault.kind == "crashed"
+        if crashes == MOST_CRASHES:
+            return
+
+
+def other_rows(block: Block) -> Iterator[tuple[Block, str]]:
+    """Yield what is asked of one case's model, each with words for the rows of the batch that it has."""
+    batch = _batch(block) or 1
+    if batch == 1:
+        yield from [(block, "")] * ASKED
+        return
+    every, half = range(batch), batch // 2
+    yield take_rows(block, every[-half:]), " with the last half of the batch"
+    yield block, ""
+    yield take_rows(block, every[::-1]), " with the rows in reverse order"
+    yield take_rows(block, every[:half]), " with the first half of the batch"
+
+
+def _batch(block: Block) -> int | None:
+    """Return the number of rows of a case's batch; None if the operator has no batch."""
+    sizes = sizes_of(block.question(0)).items()
+    batch = [length for s, length in sizes if OPERATORS[block.operator].sizes[s] == "batch"]
+    return batch[0] if batch else None
+
+
+def take_rows(block: Block, rows: Sequence[int]) -> Block:
+    """Take rows of the batch, of the inputs and the answers of all cases of a block."""
+    operator = OPERATORS[block.operator]
+    attributes = operator.with_defaults(block.given[0])
+    [batch] = [symbol for symbol, name in operator.sizes.items() if name == "batch"]
+    axes = {t.name: t.form(attributes).axes for t in (*operator.inputs, *operator.outputs)}
+
+    def take(arrays: Arrays) -> Arrays:
+        return {
+            name: np.take(array, rows, 1 + axes[name].index(batch))
+            if batch in axes[name]
+            else array
+            for name, array in arrays.items()
+        }
+
+    answers = {
+        reading: Answer(take(answer.outputs), {k: take(v) for k, v in answer.tolerances.items()})
+        for reading, answer in block.answers.items()
+    }
+    return replace(block, inputs=take(block.inputs), answers=answers)
