@@ -1,7 +1,7 @@
 """Conversion between an operator's own layout and the shared layout, in which the GRU is written.
 
-It follows from the operators' descriptions (axes and their order, the parts stacked along a gate
-axis); this module names no operator. Arrays may have leading axes (a stack of cases) before the
+It follows from the operators' descriptions (axes and their order, the parts that their numbers
+count); this module names no operator. Arrays may have leading axes (a stack of cases) before the
 axes of the description; leading axes stay in front.
 
 The shared layout: x (batch, time, input); h0 (direction, batch, hidden); w[gate] (direction,
@@ -12,7 +12,8 @@ y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that 
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+import math
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,14 +26,13 @@ _AXES = {
     "x": ("batch", "time", "input"),
     "h0": ("direction", "batch", "hidden"),
     "lengths": ("batch",),
-    "w": ("direction", "gates", "input"),
-    "r": ("direction", "gates", "hidden"),
-    "b": ("direction", "gates"),
+    "w": ("direction", "gate", "input"),
+    "r": ("direction", "gate", "hidden"),
+    "b": ("direction", "gate"),
     "y": ("direction", "batch", "time", "hidden"),
     "ho": ("direction", "batch", "hidden"),
 }
-
-"""The axes of the shared layout, by role."""
+"""The axes of the shared layout, by role; `gate` has the units of one gate or part."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,12 @@ def gru_inputs(
     for tensor in operator.inputs:
         if tensor.name not in inputs:
             continue
-        array = _rearranged(operator, tensor, attributes, inputs[tensor.name])
         role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
+        arrays = _split(operator, tensor, attributes, inputs[tensor.name])
         if parts:
-            axis = _AXES[role].index("gates") - len(_AXES[role])
-            gates[role] |= zip(parts, np.split(array, len(parts), axis), strict=True)
+            gates[role] |= zip(parts, arrays, strict=True)
         else:
-            plain[role] = array
+            [plain[role]] = arrays
     x, hidden = plain["x"], gates["r"]["h"].shape[-1]
     *stacked, batch, time, _ = x.shape
     if "lengths" not in plain:
@@ -99,11 +98,9 @@ def operator_inputs(
     found: Arrays = {}
     for tensor in operator.present(operator.inputs, absent):
         role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
-        array = getattr(given, role)
-        if parts:
-            axis = _AXES[role].index("gates") - len(_AXES[role])
-            array = np.concatenate([array[part] for part in parts], axis)
-        found[tensor.name] = _rearranged(operator, tensor, attributes, array, back=True)
+        one = getattr(given, role)
+        arrays = [one[part] for part in parts] if parts else [one]
+        found[tensor.name] = _join(operator, tensor, attributes, arrays)
     return found
 
 
@@ -121,7 +118,7 @@ def operator_outputs(
     for tensor in operator.present(operator.outputs, absent):
         form = tensor.form(attributes).name
         array = shared[form if form in shared else tensor.role_in(attributes)]
-        found[tensor.name] = _rearranged(operator, tensor, attributes, array, back=True)
+        found[tensor.name] = _join(operator, tensor, attributes, [array])
     return found
 
 
@@ -130,29 +127,108 @@ def shared_outputs(
 ) -> Arrays:
     """Put outputs in the shared layout, by role; the inverse of `operator_outputs`."""
     return {
-        tensor.role_in(attributes): _rearranged(operator, tensor, attributes, outputs[tensor.name])
+        tensor.role_in(attributes): _split(operator, tensor, attributes, outputs[tensor.name])[0]
         for tensor in operator.outputs
         if tensor.name in outputs
     }
 
 
-def _rearranged(
-    operator: Operator,
-    tensor: Tensor,
-    attributes: Mapping[str, Any],
-    array: Array,
-    *,
-    back: bool = False,
-) -> Array:
-    """Put `array` in the shared layout, or `back` in the operator's; an axis that one lacks has length 1."""
-    axes = tensor.form(attributes).axes
-    own = tuple("gates" if "*" in axis else operator.sizes.get(axis, axis) for axis in axes)
-    shared = _AXES[tensor.role_in(attributes)]
-    have, want = (shared, own) if back else (own, shared)
-    stack = array.ndim - len(have)
-    stay = [axis for axis in have if axis in want]
-    order = (stack + stay.index(axis) for axis in want if axis in stay)
-    gone = tuple(stack + place for place, axis in enumerate(have) if axis not in want)
-    array = array.squeeze(gone).transpose(*range(stack), *order)
+def of_each_direction(
+    operator: Operator, attributes: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> Arrays:
+    """Split each input of one case that has several names into the owner's tensors, in their order."""
+    found: Arrays = {}
+    for name, array in arrays.items():
+        [tensor] = [one for one in operator.inputs if one.name == name]
+        at = _place_of_direction(operator, tensor, attributes)
+        several = np.moveaxis(array, at, 0) if tensor.names else [array]
+        found |= zip(tensor.names or [name], several, strict=False)
+    return found
+
+
+def of_both_directions(
+    operator: Operator, attributes: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> Arrays:
+    """Stack the owner's tensors of each direction; the inverse of `of_each_direction`.
+
+    Arrays of other names stay. Raises ValueError for tensors of different shapes.
+    """
+    found, count = dict(arrays), len(operator.directions(attributes))
+    for tensor in operator.inputs:
+        names = tensor.names[:count]
+        if names and found.keys() >= {*names}:
+            at = _place_of_direction(operator, tensor, attributes)
+            found[tensor.name] = np.stack([found.pop(name) for name in names], at)
+    return found
+
+
+def _place_of_direction(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> int:
+    own = _axes(operator, tensor, attributes)
+    return own.index(("direction",)) if tensor.names else 0
+
+
+def _axes(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]
+) -> tuple[tuple[str, ...], ...]:
+    """List the shared axes and numbers that make up each axis of a tensor, outermost first."""
+    return tuple(
+        tuple(
+            one if one.isdigit() else "gate" if product[0].isdigit() else operator.sizes[one]
+            for one in product
+        )
+        for product in tensor.form(attributes).products
+    )
+
+
+def _split(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], array: Array
+) -> list[Array]:
+    """Split an array into its parts, views in the shared layout; into one, where it has no parts."""
+    own = _axes(operator, tensor, attributes)
+    stack = array.shape[: array.ndim - len(own)]
+    shape = [*stack]
+    for axes, length in zip(own, array.shape[len(stack) :], strict=True):
+        known = [int(axis) if axis.isdigit() else 0 for axis in axes]
+        if "direction" in axes:
+            known[axes.index("direction")] = len(operator.directions(attributes))
+        rest = length // math.prod(filter(None, known))
+        shape += [size or rest for size in known]
+    flat = [axis for axes in own for axis in axes]
+    have = [axis for axis in flat if not axis.isdigit()]
+    numbers = [place for place, axis in enumerate(flat) if axis.isdigit()]
+    want = _AXES[tensor.role_in(attributes)]
+    order = (*numbers, *(flat.index(axis) for axis in want if axis in have))
+    array = array.reshape(shape).transpose(*range(len(stack)), *(len(stack) + at for at in order))
+    count, sizes = (
+        math.prod(int(flat[at]) for at in numbers),
+        array.shape[len(stack) + len(numbers) :],
+    )
+    array = array.reshape(*stack, count, *sizes)
     array = array[(..., *(slice(None) if axis in have else None for axis in want))]
-    return np.ascontiguousarray(array) if back else array
+    return list(np.moveaxis(array, len(stack), 0))
+
+
+def _join(
+    operator: Operator, tensor: Tensor, attributes: Mapping[str, Any], arrays: Sequence[Array]
+) -> Array:
+    """Join the parts of a tensor, or its one array, in the operator's layout; the inverse of `_split`.
+
+    An axis that the operator lacks has length 1.
+    """
+    own, have = _axes(operator, tensor, attributes), _AXES[tensor.role_in(attributes)]
+    flat = [axis for axes in own for axis in axes]
+    numbers = [axis for axis in flat if axis.isdigit()]
+    stack = arrays[0].ndim - len(have)
+    gone = tuple(stack + place for place, axis in enumerate(have) if axis not in flat)
+    array = np.stack([one.squeeze(gone) for one in arrays], stack)
+    sizes = array.shape[stack + 1 :]
+    array = array.reshape(*array.shape[:stack], *map(int, numbers), *sizes)
+    now = [*numbers, *(axis for axis in have if axis in flat)]
+    order = []
+    for axis in flat:
+        order.append(stack + now.index(axis))
+        now[now.index(axis)] = ""
+    array = array.transpose(*range(stack), *order)
+    lengths = iter(array.shape[stack:])
+    shape = [math.prod(next(lengths) for _ in axes) for axes in own]
+    return np.ascontiguousarray(array.reshape(*array.shape[:stack], *shape))

@@ -108,7 +108,7 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
 
     Raises ValueError, saying what was expected, if attributes contradict each other.
     """
-    meant: dict[str, Any] = {}
+    meant: dict[str, Any] = dict(operator.always)
     for attribute in operator.attributes:
         if attribute.name not in attributes:
             continue
@@ -128,7 +128,8 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
         g=functions[1::2],
         clip=float(meant.get("clip", math.inf)),
         directions=directions,  # type: ignore[arg-type]
-        **({"reset_after": bool(meant.get("reset_after"))} | dict(operator.always)),
+        reset_after=bool(meant.get("reset_after")),
+        **{name: meant[name] for name in AGREED[1:] if name in meant},
     )
 
 

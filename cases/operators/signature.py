@@ -10,8 +10,9 @@ operators:
 
 * axes: `batch`, `time`, `direction`, `input`, `hidden`;
 * tensor roles: `x`, `h0`, `lengths`, `w`, `r`, `b` (inputs), `y`, `ho` (outputs);
-* what an attribute sets: `hidden`, `clip`, `reset_after`, `direction`; `activations` (f and g, or f
-  and g of each direction), or `f` and `g` apart, and their `alpha` and `beta`; `bias_inside`, whether
+* what an attribute sets: `clip`, `reset_after`, `direction`; an axis whose size it repeats, such as
+  `hidden`; `activations` (f and g, or f and g of each direction), or `f` and `g` apart, and their
+  `alpha` and `beta`; `bias_inside`, whether
   the candidate's recurrent bias is inside the product with the reset gate (a bias form for each);
   `sequence`, whether the output has every state or only the last; or nothing;
 * the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
@@ -45,8 +46,8 @@ SEQUENCE_SIZES = {
 
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
 Meaning = Literal[
-    "", "hidden", "activations", "f", "g", "alpha", "beta", "clip", "reset_after", "bias_inside",
-    "direction", "sequence",
+    "", "batch", "time", "input", "hidden", "activations", "f", "g", "alpha", "beta", "clip",
+    "reset_after", "bias_inside", "direction", "sequence",
 ]  # fmt: skip
 
 
@@ -56,7 +57,8 @@ class Attribute:
 
     `default` is the value that the specification gives a left-out attribute (None: it gives none).
     `choices` maps each allowed value to its meaning (an activation's name to the function with default
-    parameters, NaN for a parameter without default). `length` is the number of entries of a list, for
+    parameters, NaN for a parameter without default). An attribute that repeats a size has the name of the
+    size's symbol. `length` is the number of entries of a list, for
     each direction if `per_direction`. `written` maps integers to the values that they may stand for.
     For numbers, `positive` excludes zero and below, `infinite` also allows infinity (with `positive`), and
     `single` rounds the value to float32. In case ids a value stands after `token`, and a left-out
@@ -93,9 +95,11 @@ class Attribute:
 class Form:
     """One shape a tensor may take, chosen by attributes.
 
-    `axes` are the specification's symbols; a stacked gate axis is `3*hidden_size`, an axis that is always 1
-    is `1`. `parts` names what the gate axis stacks, in order. The form holds if every attribute in `when`
-    has the value there. A `role`, if given, then replaces the tensor's.
+    An axis is a product of the specification's size symbols and of numbers, outermost first. A number counts
+    parts: `3*hidden_size` stacks three, the axes `2`, `3*hidden_size` six, and `1` is an axis without
+    meaning. `num_directions*hidden_size` holds the directions side by side. `parts` names what the numbers
+    count, in order. The form holds if every attribute in `when` has the value there. A `role`, if given, then
+    replaces the tensor's.
     """
 
     axes: tuple[str, ...]
@@ -104,6 +108,11 @@ class Form:
     name: str = ""
     role: Role | None = None
 
+    @property
+    def products(self) -> tuple[tuple[str, ...], ...]:
+        """The size symbols and numbers that each axis multiplies, outermost first."""
+        return tuple(tuple(axis.split("*")) for axis in self.axes)
+
 
 @dataclass(frozen=True)
 class Tensor:
@@ -111,7 +120,9 @@ class Tensor:
 
     A tensor that is not `required` may be left out. A tensor with `fills` may be drawn or zeros: the first
     of the two, unless the case says the other. It is zeros for an input that the specification may not
-    use at all, and drawn for an initial state.
+    use at all, and drawn for an initial state. Tensors with one word in `together` are all given or all left
+    out. Lengths are at least `least`. `names` has the owner's names of the tensors that this one stacks along
+    its direction axis, in order.
     """
 
     name: str
@@ -120,6 +131,9 @@ class Tensor:
     forms: tuple[Form, ...]
     required: bool = True
     fills: tuple[Fill, ...] = ()
+    together: str = ""
+    least: int = 0
+    names: tuple[str, ...] = ()
 
     def role_in(self, attributes: Mapping[str, Any]) -> Role:
         """Find the role that the tensor plays for `attributes` (defaults filled in)."""
@@ -180,8 +194,8 @@ class Operator:
     `sizes` maps the specification's size symbols to the shared axes, `types` each type variable to
     the dtype names it may take (the first is the default). `id_order` is the order in which
     attributes appear in case ids. For pre-activations beyond `sure_range`, the owner's documents leave the
-    result open; deciding cases have none. `notation` says how the owner writes formulas. `always` has
-    fields of `semantics.Semantics` that no attribute sets and that are not as usual.
+    result open; deciding cases have none. `notation` says how the owner writes formulas. `always` has,
+    by meaning, what no attribute sets and is not as usual: `f` and `g`, or fields of `semantics.Semantics`.
     """
 
     name: str
@@ -217,6 +231,10 @@ class Operator:
         """Find the attribute that sets `meaning`, if the operator has one."""
         return next((a for a in self.attributes if a.sets == meaning), None)
 
+    def repeating(self) -> dict[str, Attribute]:
+        """Find the attributes that repeat a size, by the size's symbol."""
+        return {one.name: one for one in self.attributes if one.name in self.sizes}
+
     def with_defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Fill in the specification's defaults of attributes that are not `given`."""
         filled = {a.name: given.get(a.name, a.default) for a in self.attributes}
@@ -230,6 +248,11 @@ class Operator:
         one = self.setting("direction")
         return one.choices[attributes[one.name]] if one else ("forward",)
 
+    def beside(self, tensor: Tensor) -> list[str]:
+        """List the tensors that are given or left out together with `tensor`, and itself."""
+        together = [t.name for t in self.inputs if t.together == tensor.together != ""]
+        return together or [tensor.name]
+
     def present(self, tensors: tuple[Tensor, ...], absent: Container[str]) -> list[Tensor]:
         """Leave out the tensors that are `absent`."""
         return [t for t in tensors if t.name not in absent]
@@ -238,8 +261,7 @@ class Operator:
         self, tensor: Tensor, attributes: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> tuple[int, ...]:
         """Compute the shape of `tensor` from the values of all size symbols."""
-        lengths = []
-        for axis in tensor.form(attributes).axes:
-            count, _, symbol = axis.rpartition("*")
-            lengths.append(int(count or 1) * (1 if symbol == "1" else sizes[symbol]))
-        return tuple(lengths)
+        return tuple(
+            math.prod(int(one) if one.isdigit() else sizes[one] for one in product)
+            for product in tensor.form(attributes).products
+        )

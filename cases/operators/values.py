@@ -149,10 +149,10 @@ def written_type(attribute: Attribute) -> ValueType:
 
 def _one_value(attribute: Attribute) -> tuple[Any, str]:
     """Make the pydantic type of a value, or of each entry of a list, and the words for it."""
-    if attribute.choices:
-        return one_of(attribute.choices), name_choices(attribute.choices)
     if attribute.kind == "boolean":
         return Annotated[bool, Strict(), Field(title="true or false")], "true or false"
+    if attribute.choices:
+        return one_of(attribute.choices), name_choices(attribute.choices)
     if attribute.kind == "int":
         least, most = 1 if attribute.positive else -(2**63), 2**63 - 1
         title = f"an integer from {least} to {most}"

@@ -139,6 +139,7 @@ def traits(operator: Operator) -> frozenset[str]:
         has |= {f"b.{part}" for part in form.parts}
         if len(form.parts) == 6:
             has.add("b.six")
+    has |= {f"f.{operator.always[one].name}" for one in ("f", "g") if one in operator.always}
     for attribute in operator.attributes:
         if attribute.sets in ("activations", "f", "g"):
             has |= {f"f.{function.name}" for function in attribute.choices.values()}
@@ -147,7 +148,7 @@ def traits(operator: Operator) -> frozenset[str]:
     for tensor in tensors:
         for form in tensor.forms:
             role = form.role or tensor.role
-            axes = [operator.sizes.get(symbol) for symbol in form.axes]
+            axes = [operator.sizes.get(one, "") for product in form.products for one in product]
             order = "".join(a[0] for a in axes if a in ("batch", "direction", "time"))
             has.add(f"{role}.{order}")
     if operator.always.get("y_order", "time") == "time":
