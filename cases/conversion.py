@@ -107,6 +107,7 @@ def _attributes(
     activations = target.setting("activations")
     both = activations is not None and activations.per_direction
     wanted: dict[str, Any] = {
+        **dict(zip(("batch", "time", "input"), shared.x.shape, strict=True)),
         "hidden": shared.h0.shape[-1],
         "direction": meant.directions,
         "reset_after": meant.reset_after,
@@ -148,13 +149,17 @@ def _spell(target: Operator, attribute: Attribute, meaning: Any) -> Any:
 def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
     """Raise NotExpressible unless both mean the same GRU; the order of y may differ."""
     side = "after" if meant.reset_after else "before"
-    own = "separate activations for each direction"
+    function = {
+        name: "separate activations for each direction"
+        if len(set(each)) > 1
+        else f"{name} {each[0]}"
+        for name, each in (("f", meant.f), ("g", meant.g))
+    }
     lacks = {
         "directions": " and ".join(meant.directions),
         "clip": f"clip {meant.clip:.9g}" if target.setting("clip") else "clip",
         "reset_after": f"reset gate applied {side} the product with R",
-        "f": own,
-        "g": own,
+        **function,
         "empty_row": "such a state of a row of length 0",
         "biases": "such a meaning of the biases",
     }
@@ -169,8 +174,11 @@ def _check_rows(target: Operator, meant: Semantics, shared: GruInputs) -> None:
     ragged = not (shared.lengths == time).all()
     if "time" not in target.sizes.values() and time > 1:
         raise NotExpressible(f"{target.name} has no time axis, and the case has {time} steps")
-    if ragged and not target.tensor("lengths"):
+    lengths = target.tensor("lengths")
+    if ragged and not lengths:
         raise NotExpressible(f"{target.name} has no lengths, and some rows have fewer steps")
+    if lengths and (shared.lengths < lengths.least).any():
+        raise NotExpressible(f"{target.name} has no rows of length 0")
     if ragged and meant.y_order != target.always.get("y_order", "time"):
         raise NotExpressible(f"{target.name} orders y otherwise, and some rows have fewer steps")
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from .dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from .operators import OPERATORS
+from .operators.activations import Activation
 from .operators.signature import Attribute, Form, Meaning, Operator, Tensor
 from .operators.values import value_text
 from .question import INVALID, Question, pose
@@ -55,14 +56,14 @@ An entry that ends in `?` does not decide: the text is silent, or leaves the beh
 SIZES = {"batch": 2, "time": 3, "input": 4, "hidden": 5}
 """The sizes of the valid questions that defects are put into."""
 _WRITTEN: Mapping[Meaning, Any] = {
-    "hidden": SIZES["hidden"],
-    "direction": "forward",
-    "f": "sigmoid",
-    "g": "tanh",
+    **SIZES,  # type: ignore[dict-item]
+    "direction": ("forward",),
+    "f": Activation("sigmoid"),
+    "g": Activation("tanh"),
     "bias_inside": True,
     "sequence": True,
 }
-"""Attributes that valid questions set, by meaning; `written` adds activations. Others keep their defaults.
+"""What valid questions say, by meaning; `written` adds activations. Other attributes keep their defaults.
 
 A runtime that refuses every question without activations would refuse each defect for the wrong reason.
 """
@@ -108,11 +109,14 @@ class Defect:
 
 def written(operator: Operator) -> dict[str, Any]:
     """List the attributes that valid questions set."""
-    return {
-        one.name: list(one.default) if one.sets == "activations" else _WRITTEN[one.sets]
-        for one in operator.attributes
-        if one.required or one.sets in _WRITTEN or one.sets == "activations"
-    }
+    found: dict[str, Any] = {}
+    for one in operator.attributes:
+        if one.sets == "activations":
+            found[one.name] = list(one.default)
+        elif one.required or one.sets in _WRITTEN:
+            words = {meant: word for word, meant in one.choices.items()}
+            found[one.name] = words.get(_WRITTEN[one.sets], _WRITTEN[one.sets])
+    return found
 
 
 @cache
@@ -141,15 +145,16 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
     def wrong(rule: str, name: str, value: Any, about: str, **rest: Any) -> Defect:
         return Defect(rule, name, f"{one.name} {about}", given={one.name: value}, **rest)
 
-    right, first, second = SIZES["hidden"], *_PARAMETERS[:2]
+    first, second = _PARAMETERS[:2]
     if one.required:
         yield wrong("required attribute", "missing", None, "is required, but left out")
     match one.sets:
-        case "hidden":
+        case axis if axis in SIZES:
+            right = SIZES[axis]
             sizes = {"zero": 0, "negative": -right, "more": right + 1, "less": right - 1}
             for name, size in sizes.items():
-                about = f"is {size}, but the inputs have a hidden size of {right}"
-                yield wrong("hidden", name, size, about)
+                about = f"is {size}, but the inputs have {axis} size {right}"
+                yield wrong(axis, name, size, about)
         case "f" | "g":
             about = "is 'gelu', which is no activation of this operator"
             yield wrong("activation", "gelu", "gelu", about)
@@ -186,12 +191,12 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
                 taken = ({}, {one.name: 0.5}) if bound < 0 else ({},)
                 about = f"is {bound:g}; expected a positive number"
                 yield wrong("clip", name, bound, about, attributes_taken_for=taken)
+        case _ if one.kind == "boolean":
+            yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
         case "direction":
             about = f"is 'backward'; expected one of {', '.join(one.choices)}"
             taken = ({}, {one.name: "reverse"})
             yield wrong("direction", "backward", "backward", about, attributes_taken_for=taken)
-        case _ if one.kind == "boolean":
-            yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
         case "" if one.kind == "int" and one.choices:
             yield wrong("layout", "two", 2, "is 2; expected 0 or 1")
 
@@ -212,13 +217,16 @@ def _of_input(
     if tensor.required:
         instead = unchanged if lengths else np.zeros_like
         yield wrong("required input", "missing", f"{name} is required, but left out", None, instead)
+    elif len(both := operator.beside(tensor)) > 1:
+        about = f"{name} is left out, but {' and '.join(both)} come together"
+        yield wrong("together", "missing", about, None, np.zeros_like)
     expected = f"expected {len(form.axes)}: {', '.join(form.axes)}"
     about = f"{name} has one axis too few; {expected}"
     yield wrong("shape", "axis-less", about, lambda array: array[0].copy(), _all_as_first)
     about = f"{name} has one axis too many; {expected}"
     yield wrong("shape", "axis-more", about, lambda array: array[np.newaxis].copy())
     for place, (axis, symbol) in enumerate(zip(form.axes, _symbols(form), strict=True)):
-        if named[symbol] < 2:  # no other input has an axis of this size
+        if symbol.isdigit() or named[symbol] < 2:  # no other input has an axis of this size
             continue
         about, word = f"the axis {axis} of {name} is one too", axis.replace("*", "")
         longer, shorter = (partial(_resized, axis=place, by=by) for by in (1, -1))
@@ -231,8 +239,11 @@ def _of_input(
         for dtype, word in ({"float32": "float"} | dtypes).items():
             about, change = f"{name} holds {dtype} numbers", partial(np.ndarray.astype, dtype=dtype)
             yield wrong("dtype of lengths", word, about, change)
-        below, zero, above = (partial(_last_is, value=n) for n in (-1, 0, SIZES["time"] + 1))
-        yield wrong("length below", "negative", f"{name} holds -1", below, zero, unchanged)
+        values = (-1, 0, tensor.least, SIZES["time"] + 1)
+        below, zero, least, above = (partial(_last_is, value=value) for value in values)
+        yield wrong("length below", "negative", f"{name} holds -1", below, least, unchanged)
+        if tensor.least:
+            yield wrong("length below", "zero", f"{name} holds 0", zero, least, unchanged)
         about = f"{name} holds {SIZES['time'] + 1}, but the time axis has {SIZES['time']} steps"
         yield wrong("length above", "beyond", about, above)
         return
@@ -246,7 +257,7 @@ def _of_input(
 
 def _of_bias(tensor: Tensor) -> Iterator[Defect]:
     """Make biases of another operator's size, or of the size for the other place of the reset gate."""
-    forms = {len(form.parts): form for form in reversed(tensor.forms)}
+    forms = {int(form.products[-1][0]): form for form in reversed(tensor.forms)}
     for right, form in sorted(forms.items()):
         valid = dict(form.when) if len(forms) > 1 else {}
         where = "".join(f" with {name} {value_text(value)}" for name, value in valid.items())
@@ -266,7 +277,7 @@ def _of_bias(tensor: Tensor) -> Iterator[Defect]:
 
 def _symbols(form: Form) -> list[str]:
     """List the size symbol of each axis."""
-    return [axis.rpartition("*")[2] for axis in form.axes]
+    return [product[-1] for product in form.products]
 
 
 def _all_as_first(array: Array) -> Array:

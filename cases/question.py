@@ -156,6 +156,9 @@ def _check_names(
     for tensor in tensors:
         if tensor.required and tensor.name not in given:
             raise QuestionError(f"{what} {tensor.name} is missing; {operator.name} needs it")
+        if tensor.name not in given and not {*operator.beside(tensor)}.isdisjoint(given):
+            both = " and ".join(operator.beside(tensor))
+            raise QuestionError(f"{what} {tensor.name} is missing; {both} come together")
     if not given:
         raise QuestionError(f"no {what} is given; expected one or more of {listed}")
 
@@ -165,12 +168,11 @@ def _sizes(
 ) -> dict[str, int]:
     """Find the value of every size symbol, from attributes, or from axes that are one symbol long."""
     found: dict[str, int] = {}
-    hidden = operator.setting("hidden")
     for symbol, axis in operator.sizes.items():
         if axis == "direction":
             found[symbol] = len(operator.directions(attributes))
-        elif axis == "hidden" and hidden and hidden.name in attributes:
-            found[symbol] = attributes[hidden.name]
+        elif symbol in operator.repeating() and symbol in attributes:
+            found[symbol] = attributes[symbol]
     for tensor in operator.inputs:
         if tensor.name not in inputs:
             continue
@@ -201,9 +203,10 @@ def _check_input(
         raise QuestionError(f"{tensor.name} has shape {shape}, and is empty")
     if tensor.role == "lengths":
         [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
-        wrong = array[(array < 0) | (array > time)]
+        wrong = array[(array < tensor.least) | (array > time)]
         if wrong.size:
-            raise QuestionError(f"{tensor.name} holds {wrong[0]}; expected 0 to {time}")
+            expected = f"expected {tensor.least} to {time}"
+            raise QuestionError(f"{tensor.name} holds {wrong[0]}; {expected}")
 
 
 def why_no_theme(name: str) -> str:

@@ -232,8 +232,10 @@ def _changes(question: Question) -> Iterator[tuple[str, dict[str, Any], Arrays, 
     given, inputs, outputs = dict(question.given), dict(question.inputs), list(question.outputs)
     for about, less, axis, keep in (*_one_direction(question), *_shorter_axes(question)):
         yield about, less, _reshape(question, less, axis, keep), outputs
-    for name in inputs:
-        yield f"without {name}", given, {n: a for n, a in inputs.items() if n != name}, outputs
+    for names in dict.fromkeys(tuple(operator.beside(tensor)) for tensor in operator.inputs):
+        left = {name: array for name, array in inputs.items() if name not in names}
+        if len(left) < len(inputs):
+            yield f"without {' and '.join(names)}", given, left, outputs
     for name in outputs:
         if len(outputs) > 1:
             yield f"{name} alone", given, inputs, [name]
@@ -257,8 +259,10 @@ def _one_direction(question: Question) -> Iterator[_Cut]:
     if attribute is None or len(asked) < 2:
         return
     for place, direction in enumerate(asked):
-        word = next(w for w, meant in attribute.choices.items() if meant == (direction,))
-        given = dict(question.given) | {attribute.name: word}
+        words = [word for word, meant in attribute.choices.items() if meant == (direction,)]
+        if not words:
+            continue
+        given = dict(question.given) | {attribute.name: words[0]}
         for one in operator.attributes:
             if one.per_direction and one.name in given:
                 each = len(given[one.name]) // len(asked)
@@ -269,13 +273,12 @@ def _one_direction(question: Question) -> Iterator[_Cut]:
 def _shorter_axes(question: Question) -> Iterator[_Cut]:
     """Yield the cuts of the batch, the time axis, the units and the input."""
     operator, sizes = OPERATORS[question.operator], sizes_of(question)
-    hidden = operator.setting("hidden")
     for axis in ("batch", "time", "hidden", "input"):
         for symbol in (s for s, meant in operator.sizes.items() if meant == axis):
             for keep in _parts(sizes[symbol]):
                 given = dict(question.given)
-                if axis == "hidden" and hidden and hidden.name in given:
-                    given[hidden.name] = len(keep)
+                if symbol in given:
+                    given[symbol] = len(keep)
                 yield f"{symbol} {len(keep)}", given, axis, keep
 
 

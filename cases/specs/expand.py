@@ -77,7 +77,9 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     attributes = operator.with_defaults(given)
     meant = semantics(operator, attributes)
     tensors = (*operator.inputs, *operator.outputs)
-    absent = frozenset(t.name for t in tensors if values.get(t.name, PRESENT) == ABSENT)
+    absent = frozenset(
+        t.name for t in tensors if values.get(t.together or t.name, PRESENT) == ABSENT
+    )
     if not operator.present(operator.outputs, absent):
         raise GrucibleError("leaves out every output; expected one or more")
     sizes = {
@@ -106,7 +108,7 @@ def _lengths(operator: Operator, values: Assignment) -> tuple[int, ...] | None:
     if len(value) != batch or max(value) > time:
         raise GrucibleError(
             f"{tensor.name} {value} do not fit a batch of {batch} rows of {time} steps; "
-            f"expected {batch} numbers from 0 to {time}"
+            f"expected {batch} numbers from {tensor.least} to {time}"
         )
     return tuple(value)
 

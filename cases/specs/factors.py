@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Strict
 
 from ..operators import OPERATORS
-from ..operators.signature import ABSENT, Attribute, Operator
+from ..operators.signature import ABSENT, Attribute, Operator, Tensor
 from ..operators.values import ValueType, either, list_of, name_choices, one_of, written_type
 from ..question import MOST_SIZE
 
@@ -131,7 +131,7 @@ def factors(operator_name: str) -> dict[str, Factor]:
         if others and operator.types[variable] != operator.dtypes():
             found.append(_choice(variable, first, {dtype: dtype for dtype in others}))
     if lengths := operator.tensor("lengths"):
-        found.append(_lengths(lengths.name, optional=not lengths.required))
+        found.append(_lengths(lengths))
     usual, *drawn = DRAWS
     found.append(_choice("draw", usual, {draw: draw for draw in drawn}))
     found += [_scale(tensor.name) for tensor in operator.inputs if tensor.role != "lengths"]
@@ -159,18 +159,23 @@ def _attribute(attribute: Attribute) -> Factor:
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
-    """List the factors of tensors that may be absent or zeros, and of the attribute that repeats a size."""
+    """List the factors of tensors that may be absent or zeros, and of attributes that repeat a size."""
+    together = set()
     for tensor in (*operator.inputs, *operator.outputs):
         zero = {ZEROS: f"zero{tensor.name}"} if tensor.fills else {}
-        if tensor.role == "lengths":
+        if tensor.role == "lengths" or tensor.together in together:
             continue
-        if not tensor.required:
+        if tensor.together:
+            together.add(tensor.together)
+            yield _choice(tensor.together, PRESENT, {ABSENT: f"no{tensor.together}"})
+        elif not tensor.required:
             yield _choice(tensor.name, PRESENT, zero | {ABSENT: f"no{tensor.name}"})
         elif tensor.fills:
             first, other = tensor.fills
             yield _choice(tensor.name, first, zero if other == ZEROS else {other: tensor.name})
-    if (hidden := operator.setting("hidden")) and not hidden.required:
-        yield _choice(f"{hidden.name}_attribute", PRESENT, {ABSENT: f"no{hidden.name}"})
+    for name, attribute in operator.repeating().items():
+        if not attribute.required:
+            yield _choice(f"{name}_attribute", PRESENT, {ABSENT: f"no{name}"})
 
 
 def _size(symbol: str, axis: str) -> Factor:
@@ -204,10 +209,12 @@ def _scale(name: str) -> Factor:
     return Factor(scale_of(name), values, 0, token, least=(-MOST_SCALE, 0, 1))
 
 
-def _lengths(name: str, *, optional: bool) -> Factor:
-    words = [*LENGTHS, ABSENT] if optional else list(LENGTHS)
+def _lengths(tensor: Tensor) -> Factor:
+    name, least = tensor.name, tensor.least
+    words = [pattern for pattern in LENGTHS if min(lengths(pattern, 2, 2)) >= least]
+    words += [] if tensor.required else [ABSENT]
     title = "a list of lengths, one per row"
-    entries = list_of(Annotated[int, Strict(), Field(ge=0)])
+    entries = list_of(Annotated[int, Strict(), Field(ge=least)])
     listed: Any = Annotated[entries, Field(min_length=1, title=title)]
 
     def token(value: Any) -> str:

@@ -113,7 +113,7 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
 def _of_attribute(block: Block, name: str, attributes: dict[str, Any]) -> Iterator[Words]:
     """Say the value of an attribute; of a list, each of its entries."""
     attribute = OPERATORS[block.operator].attribute(name)
-    if not attribute or attribute.sets == "hidden":
+    if not attribute or name in OPERATORS[block.operator].sizes:
         return
     value = attributes[name]
     for one in value if isinstance(value, list) else [value]:

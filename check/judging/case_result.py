@@ -105,7 +105,9 @@ def find_traits(block: Block) -> Sequence[Traits]:
     for row, attributes in enumerate(block.given):
         filled = operator.with_defaults(attributes)
         words = {
-            a.name: _format(filled.get(a.name)) for a in operator.attributes if a.sets != "hidden"
+            a.name: _format(filled.get(a.name))
+            for a in operator.attributes
+            if a.name not in operator.sizes
         }
         if lengths:
             given = block.inputs.get(lengths.name)
