@@ -39,7 +39,7 @@ def new_file(path: Path, kind: str, *, force: bool = False) -> Iterator[h5py.Fil
     """
     prepare_place(path, kind, force=force)
     with h5py.File(
-        path.name, "w", driver="core", backing_store=False, libver=("earliest", "v110")
+        path.name, "w", driver="core", backing_store=False, libver=("v108", "v110")
     ) as file:
         write_text_attribute(file, "format", kind)
         file.attrs["format_version"] = FORMAT_VERSION
