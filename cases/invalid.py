@@ -44,6 +44,11 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "clip": "clip-range?", "direction": "direction", "layout": "layout",
         "length below": "lens-range?", "length above": "lens-range?",
     },
+    "torch": {
+        "shape": "shapes", "dtype": "one-type?", "required attribute": "arguments",
+        "required input": "arguments", "input": "shapes", "hidden": "shapes", "together": "bias",
+        "length below": "lengths-positive?", "length above": "lengths-beyond?",
+    },
     "bnnsgraph": {
         "shape": "shapes", "dtype": "dtype", "required input": "declaration",
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
@@ -232,7 +237,7 @@ def _of_input(
         longer, shorter = (partial(_resized, axis=place, by=by) for by in (1, -1))
         yield wrong("shape", f"{word}-more", f"{about} large", longer)
         if operator.sizes[symbol] != "direction":  # with one direction less, none would be left
-            zeros = partial(_zeros_at_end, axis=place, count=1)
+            zeros = partial(_zeros_at_end, axis=place, count=1, least=tensor.least)
             yield wrong("shape", f"{word}-less", f"{about} small", shorter, zeros)
     if lengths:
         dtypes = {d: d for d in INTEGER_TYPES.keys() - operator.types[tensor.type]}
@@ -289,9 +294,9 @@ def _resized(array: Array, axis: int, by: int) -> Array:
     return array.take(range(array.shape[axis] + by), axis, mode="wrap")
 
 
-def _zeros_at_end(array: Array, axis: int, count: int) -> Array:
+def _zeros_at_end(array: Array, axis: int, count: int, least: int = 0) -> Array:
     found = array.copy()
-    np.moveaxis(found, axis, 0)[-count:] = 0
+    np.moveaxis(found, axis, 0)[-count:] = least
     return found
 
 

@@ -1,6 +1,6 @@
 """The independent oracles of all operators, asked in one way.
 
-Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle). Outputs are
+Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, torch_oracle). Outputs are
 nested lists by name, in the specification's shapes; readings are named as grucible names them.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 import bnnsgraph_oracle
 import numpy as np
 import onnx_oracle
+import torch_oracle
 
 import oracle
 from grucible import Question
@@ -34,6 +35,10 @@ def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[s
     if owner == "bnnsgraph":
         followed = frozenset(readings)
         return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=followed)
+    if question.operator == "torch.GRUCell":
+        return torch_oracle.evaluate_cell(inputs, numbers=numbers)
+    if owner == "torch":
+        return torch_oracle.evaluate(attributes, inputs, numbers=numbers)
     held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])

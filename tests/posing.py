@@ -24,14 +24,14 @@ RANGES = {"alpha": (0.25, 1.25), "beta": (-0.5, 0.75)}
 @st.composite
 def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Question:
     """A small question of any operator and dtype, with activations out of `functions`."""
-    operator = draw(st.sampled_from([*OPERATORS.values()]))
+    able = [o for o in OPERATORS.values() if _fixed(o).issubset(functions)]
+    operator = draw(st.sampled_from(able))
     dtype = draw(st.sampled_from(operator.dtypes()))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     sizes = {symbol: draw(st.integers(1, 4)) for symbol in operator.sizes}
-    [hidden] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "hidden"]
     given: dict[str, Any] = {}
     for attribute in operator.attributes:
-        value = _value(draw, operator, attribute, given, hidden, functions)
+        value = _value(draw, operator, attribute, given, sizes, functions)
         must = attribute.default is None or attribute.sets == "activations"
         if value is not None and (must or draw(st.booleans())):
             given[attribute.name] = value
@@ -39,16 +39,21 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
     for symbol, axis in operator.sizes.items():
         if axis == "direction":
             sizes[symbol] = len(operator.directions(attributes))
-    inputs = {}
+    inputs, left_out = {}, set[str]()
     scale = draw(st.sampled_from([0.25, 1.0, 2.0]))
     for tensor in operator.inputs:
-        if not tensor.required and draw(st.booleans()):
+        together = operator.beside(tensor)
+        if tensor.name == together[0] and not tensor.required and draw(st.booleans()):
+            left_out |= {*together}
+        if tensor.name in left_out:
             continue
         shape = operator.shape(tensor, attributes, sizes)
         if tensor.role == "lengths":
             [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
             kind = draw(st.sampled_from(operator.types[tensor.type]))
-            inputs[tensor.name] = rng.integers(0, time + 1, shape).astype(numpy_dtype(kind))
+            inputs[tensor.name] = rng.integers(tensor.least, time + 1, shape).astype(
+                numpy_dtype(kind)
+            )
             continue
         values: Array = scale * rng.normal(size=shape)
         inputs[tensor.name] = values.astype(np.float32).astype(FLOAT_TYPES[dtype].numpy)
@@ -60,17 +65,22 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
     return question
 
 
+def _fixed(operator: Operator) -> set[str]:
+    """The functions that no attribute chooses."""
+    return {operator.always[one].name for one in ("f", "g") if one in operator.always}
+
+
 def _value(
     draw: Any,
     operator: Operator,
     attribute: Attribute,
     given: dict[str, Any],
-    hidden: int,
+    sizes: dict[str, int],
     functions: Collection[str],
 ) -> Any:
     """A value of an attribute; None where it has to be left out."""
-    if attribute.sets == "hidden":
-        return hidden
+    if attribute.name in sizes:
+        return sizes[attribute.name]
     if attribute.sets in ("alpha", "beta"):
         [activations] = [a for a in operator.attributes if a.sets == "activations"]
         names = given.get(activations.name, [])

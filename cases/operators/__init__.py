@@ -7,9 +7,10 @@ from .bnnsgraph import OPERATORS as _BNNSGRAPH
 from .onnx import OPERATORS as _ONNX
 from .openvino import OPERATORS as _OPENVINO
 from .signature import Operator
+from .torch import OPERATORS as _TORCH
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH)
+    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH)
 }
 
 

@@ -198,6 +198,7 @@ SILENT: Mapping[str, frozenset[str]] = {
     "openvino": frozenset({"b-order", "y-padding", "reverse-ragged", "bidi-layout"}),
     "onnx": frozenset({"y-padding", "reverse-ragged"}),
     "bnnsgraph": frozenset(),
+    "torch": frozenset({"reverse-ragged"}),
 }
 """Points, by owner, on which the owner's text is silent and cases decide nevertheless.
 

@@ -142,7 +142,7 @@ def mistaken(asked: str, mistake: Mistake) -> Variant:
 
 
 CELL_VARIANTS = (
-    Variant("lbr-ignored", "the reset gate applied before the product although {reset_after} is set",
+    Variant("lbr-ignored", "the reset gate applied before the product although {after_asked}",
             needs=("reset",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=False)),
     Variant("lbr-assumed", "the reset gate applied after the product although {reset_after} is not set",
             needs=("reset_after",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=True)),
@@ -168,11 +168,11 @@ CELL_VARIANTS = (
     Variant("clip-state-too", "the state clipped too", needs=("clip",), alter=clipping("state")),
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
             needs=("clip", "reset_after"), alter=expressed(u=lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"])),
-    Variant("activations-ignored", "activations ignored, sigmoid and tanh used", links=IGNORED,
+    Variant("activations-ignored", "activations ignored, sigmoid and tanh used", needs=("f.chosen",), links=IGNORED,
             semantics=_named(lambda _: SIGMOID, lambda _: TANH)),
-    Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", links=IGNORED,
+    Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", needs=("f.chosen",), links=IGNORED,
             semantics=_named(lambda _: SIGMOID, lambda g: g)),
-    Variant("g-ignored", "the activation of the candidate ignored, tanh used", links=IGNORED,
+    Variant("g-ignored", "the activation of the candidate ignored, tanh used", needs=("f.chosen",), links=IGNORED,
             semantics=_named(lambda f: f, lambda _: TANH)),
     Variant("activations-exchanged", "the two activations exchanged",
             semantics=lambda s: replace(s, f=s.g, g=s.f)),

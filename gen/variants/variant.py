@@ -115,6 +115,8 @@ def _words(operator: Operator) -> _Words:
     for attribute in operator.attributes:
         words.setdefault(attribute.sets, []).append(attribute.name)
     words.setdefault("reset_after", words.get("bias_inside", []))
+    reset = " and ".join(words["reset_after"])
+    words["after_asked"] = [f"{reset} is set" if reset else "the formula applies it after"]
     words.setdefault("y", words["ho"])
     words["outputs"] = [tensor.name for tensor in operator.outputs]
     return _Words({word: " and ".join(names) for word, names in words.items() if names})
@@ -124,16 +126,16 @@ def _words(operator: Operator) -> _Words:
 def traits(operator: Operator) -> frozenset[str]:
     """List what variants may need of an operator.
 
-    A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
-    says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
-    where all six are one tensor's; an activation that may be asked for (`f.tanh`),
-    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time;
-    `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
+    A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` where the reset gate is or may
+    be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
+    where all six are one tensor's; an activation that may be asked for (`f.tanh`), `f.chosen` where an
+    attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
+    length 0; `y.time` where Y is in the order of time; `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}
     has |= {f"axis.{axis}" for axis in operator.sizes.values()}
-    if has & {"reset_after", "bias_inside"}:
+    if has & {"reset_after", "bias_inside"} or operator.always.get("reset_after"):
         has.add("reset")
     for form in (form for t in tensors if t.role == "b" for form in t.forms):
         has |= {f"b.{part}" for part in form.parts}
@@ -142,6 +144,7 @@ def traits(operator: Operator) -> frozenset[str]:
     has |= {f"f.{operator.always[one].name}" for one in ("f", "g") if one in operator.always}
     for attribute in operator.attributes:
         if attribute.sets in ("activations", "f", "g"):
+            has.add("f.chosen")
             has |= {f"f.{function.name}" for function in attribute.choices.values()}
             if attribute.per_direction:
                 has.add("f.per_direction")
@@ -151,6 +154,7 @@ def traits(operator: Operator) -> frozenset[str]:
             axes = [operator.sizes.get(one, "") for product in form.products for one in product]
             order = "".join(a[0] for a in axes if a in ("batch", "direction", "time"))
             has.add(f"{role}.{order}")
+    has |= {"lengths.0" for t in tensors if t.role == "lengths" and not t.least}
     if operator.always.get("y_order", "time") == "time":
         has.add("y.time")
     return frozenset(has)

@@ -66,6 +66,11 @@ OPEN = {
                                               for parameter in ("alpha", "beta")
                                               for count in ("one", "three"))},
     "bnnsgraph.gru": set(),
+    **{f"torch.{name}": {f"{tensor}-{kind}" for tensor in (*first, "weight_ih", "weight_hh", "bias_ih", "bias_hh")
+                         for kind in ("other-float", "integer")} | open
+       for name, first, open in (
+           ("GRUCell", ("input", "hidden"), set()),
+           ("GRU", ("input", "h_0"), {"lengths-negative", "lengths-zero", "lengths-beyond"}))},
 }  # fmt: skip
 
 

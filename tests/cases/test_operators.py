@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from grucible.cases.specs.spec_file import SHIPPED, load_spec
 
 ONNX, BNNS = OPERATORS["onnx.GRU-14"], OPERATORS["bnnsgraph.gru"]
 CELL, SEQUENCE = OPERATORS["openvino.GRUCell-3"], OPERATORS["openvino.GRUSequence-5"]
+AXES = ("batch", "time", "input", "hidden")
 
 
 @pytest.fixture(scope="module")
@@ -172,11 +174,15 @@ def test_the_specification_s_examples_and_defaults(operator: Operator) -> None:
 def test_descriptions_are_consistent(name: str) -> None:
     operator = OPERATORS[name]
     assert [a for a in operator.id_order if operator.attribute(a) is None] == []
+    for attribute in operator.attributes:
+        axis = operator.sizes.get(attribute.name)
+        assert attribute.sets == axis or (axis is None and attribute.sets not in AXES)
     for tensor in (*operator.inputs, *operator.outputs):
         assert tensor.type in operator.types
+        assert len(operator.beside(tensor)) == 1 or not tensor.required
         for form in tensor.forms:
-            stacked = [axis for axis in form.axes if "*" in axis]
-            parts = [len(form.parts)] if form.parts else []
-            assert [int(axis.split("*")[0]) for axis in stacked] == parts
-            assert {axis.rpartition("*")[2] for axis in form.axes} <= {*operator.sizes, "1"}
+            factors = [factor for product in form.products for factor in product]
+            numbers = [int(factor) for factor in factors if factor.isdigit()]
+            assert math.prod(numbers) == (len(form.parts) or 1)
+            assert {factor for factor in factors if not factor.isdigit()} <= {*operator.sizes}
             assert {a for a in form.when if operator.attribute(a) is None} == set()

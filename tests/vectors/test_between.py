@@ -21,6 +21,7 @@ from oracle import MPMATH
 PAIRS = list(itertools.permutations(OPERATORS, 2))
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 ONNX, BNNS = "onnx.GRU-14", "bnnsgraph.gru"
+TORCH, TORCH_CELL = "torch.GRU", "torch.GRUCell"
 
 
 @cache
@@ -50,7 +51,23 @@ REASONS = {
                        "has no lengths, and some rows have fewer steps",
                        "has no reset gate applied before the product with R"},
     (ONNX, BNNS): {"has no activation softplus", "has no recurrentActivation hard-sigmoid(0.25, 0.5)"},
+    **{(CELL, torch): {"has no clip", "has no f relu", "has no reset gate applied before the product with R"}
+       for torch in (TORCH, TORCH_CELL)},
+    (SEQUENCE, TORCH): {"has no bidirectional reverse", "has no rows of length 0", "has no g sigmoid"},
+    (ONNX, TORCH): {"has no bidirectional reverse", "has no rows of length 0", "has no f hard-sigmoid(0.25, 0.5)",
+                    "has no separate activations for each direction"},
+    (BNNS, TORCH): {"has no bidirectional reverse", "has no f affine(1, 0)"},
+    **{(other, TORCH_CELL): {"has no time axis, and the case has 4 steps"} for other in (SEQUENCE, ONNX, BNNS)},
+    **{(TORCH, cell): {"has no forward and reverse", "has no time axis, and the case has 3 steps"}
+       for cell in (CELL, TORCH_CELL)},
+    **{(torch, other): {"has one bias, and the sum of two is not exact"}
+       for torch, other in ((TORCH_CELL, CELL), (TORCH_CELL, SEQUENCE), (TORCH, SEQUENCE))},
+    (TORCH, BNNS): {"has no bfloat16", "has no direction forward and reverse",
+                    "has no lengths, and some rows have fewer steps"},
+    (TORCH_CELL, BNNS): {"has no bfloat16"},
 }  # fmt: skip
+NONE = {(SEQUENCE, TORCH_CELL), (ONNX, TORCH_CELL)}
+"""Pairs without a case in common: none has one step and the reset gate after the product."""
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
@@ -58,7 +75,8 @@ def test_the_exact_answers_agree(source: str, target: str) -> None:
     """The target's exact answer, given back, is the stored one; an oracle confirms a sample of them."""
     found, refused = asked_as(source, target)
     assert len(found) + sum(refused.values()) == len(core(source))
-    assert len([a for a in found if "/plain/" in a.original.id]) >= 2
+    plain = [a for a in found if "/plain/" in a.original.id]
+    assert len(plain) >= 2 or (not found and (source, target) in NONE)
     why = {reason.removeprefix(f"{target} ") for reason in refused}
     assert why >= REASONS.get((source, target), set())
     assert not why or (source, target) in REASONS  # the wider operator can ask everything
