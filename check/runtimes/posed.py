@@ -90,6 +90,43 @@ OPENVINO = {
 """The runtimes that get a model of one of OpenVINO's operators, by name."""
 
 
+@dataclass(frozen=True)
+class TorchPosing:
+    """How PyTorch is asked: by the module itself, or by what an `exporter` makes of it.
+
+    With `dynamic`, batch and steps are open, and the module is exported at other sizes than are asked.
+    """
+
+    exporter: str = ""
+    dynamic: bool = False
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages of the chain besides torch."""
+        if self.exporter.startswith("onnx"):
+            return ("onnxscript", "onnx", "onnxruntime")[self.exporter == "onnx-legacy" :]
+        return ("openvino",) if self.exporter else ()
+
+    @property
+    def about(self) -> str:
+        """What the chain is, in a line."""
+        chain = {
+            "": "nn.GRU and nn.GRUCell of PyTorch",
+            "onnx": "PyTorch's ONNX exporter, then ONNX Runtime",
+            "onnx-legacy": "PyTorch's ONNX exporter of traces, then ONNX Runtime",
+            "openvino": "OpenVINO's PyTorch frontend and CPU plugin",
+        }[self.exporter]
+        return chain + "; exported at other sizes than are run" * self.dynamic
+
+
+TORCH = {"torch": TorchPosing()} | {
+    f"torch-{exporter}{'-dynamic' * dynamic}": TorchPosing(exporter, dynamic)
+    for exporter in ("onnx", "onnx-legacy", "openvino")
+    for dynamic in (False, True)
+}
+"""The runtimes that get a module of PyTorch's, by name."""
+
+
 def openvino_operator(question: Question) -> Operator:
     """Find OpenVINO's operator that asks `question`: the question's own, or else GRUSequence-5."""
     own = question.operator in {one.name for one in OPERATORS}
@@ -139,8 +176,8 @@ def decline(name: str, question: Question) -> None:
 
     Either the runtime says that it does not offer the question, or there is no way to ask it.
     """
-    family = name.partition("-")[0]
-    if family == "onnxruntime":
+    family = "onnxruntime" if name.startswith("torch-onnx") else name.partition("-")[0]
+    if name in ONNX_FILES and family == "onnxruntime":
         if question.attributes["layout"] == 1:
             raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
         opset = ONNX_FILES[name].opset or 0
