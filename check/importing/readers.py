@@ -24,6 +24,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, needing
 from ...cases.files import files_below
 from ...cases.operators import operator_named
+from ...cases.operators.layout import of_both_directions
 from ...cases.operators.onnx import GRU
 from ...cases.operators.signature import Operator
 from ...cases.question import Question, QuestionError, pose
@@ -122,7 +123,7 @@ def read_export(folder: str) -> Tree:
 
 
 def read_npz_files(place: str, operator: str | None, attributes: str | None) -> Tree:
-    """Parse .npz files, whose arrays are named as an operator's inputs and outputs.
+    """Parse .npz files, whose arrays are named as inputs and outputs, or as the owner's tensors.
 
     `NAME.json` beside `NAME.npz` may hold `{"operator": …, "attributes": {…}}`; files without it take the
     arguments. Raises GrucibleError where no operator is given.
@@ -163,7 +164,7 @@ def attributes_of(place: str, operator: Operator, attributes: str) -> dict[str, 
 
 
 def _npz_case(file: Path, operator: Operator, given: Mapping[str, Any]) -> ForeignCase:
-    arrays = read_npz(file)
+    arrays = of_both_directions(operator, operator.with_defaults(given), read_npz(file))
     expected = {t.name: arrays.pop(t.name) for t in operator.outputs if t.name in arrays}
     return ForeignCase(pose(operator, given, arrays, outputs=list(expected) or None), expected)
 

@@ -96,6 +96,10 @@ def asked_lines(case: Case, full: bool) -> Iterator[str]:
     yield f"  {OPERATORS[case.operator].source}"
     yield from ["", "asks for", *(f"  {line}" for line in equation_lines(case.question))]
     yield from _given(case.question, full)
+    count = len(case.question.semantics.directions)
+    for tensor in OPERATORS[case.operator].inputs:
+        if tensor.names and tensor.name in case.inputs:
+            yield f"  {tensor.name} has {' and '.join(tensor.names[:count])}"
 
 
 def _given(question: Question, full: bool) -> Iterator[str]:

@@ -27,6 +27,7 @@ NEEDED = {
     "opencv": "cv2",
     "openvino": "openvino",
     "ort": "onnxruntime",
+    "torch": "onnxscript",
     "tract": "tract",
 }
 """The module that a reproducer needs, by the first word of its name."""
