@@ -92,7 +92,7 @@ OPENVINO = {
 
 @dataclass(frozen=True)
 class TorchPosing:
-    """How PyTorch is asked: by the module itself, or by what an `exporter` makes of it.
+    """How PyTorch is asked: the module itself, or the result of an `exporter`.
 
     With `dynamic`, batch and steps are open, and the module is exported at other sizes than are asked.
     """

@@ -43,7 +43,7 @@ def make_module(attributes: Any, arrays: Any, packed: bool) -> Any:
     parameters = {name: make_tensor(array) for name, array in arrays.items()}
     kind = torch.nn.GRU if "weight_ih_l0" in arrays else torch.nn.GRUCell
     bias = any(name.startswith("bias") for name in arrays)
-    gru = kind(**attributes, bias=bias, dtype=next(iter(parameters.values())).dtype)
+    gru: Any = kind(**attributes, bias=bias, dtype=next(iter(parameters.values())).dtype)
     gru.load_state_dict(parameters)
 
     class Packed(torch.nn.Module):
@@ -79,15 +79,15 @@ def make_file(module: Any, examples: Any, dynamic: Any, legacy: bool) -> bytes:
 
     names = list(examples)
     tensors = tuple(make_tensor(array) for array in examples.values())
-    content = io.BytesIO()
+    content: Any = io.BytesIO()
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         if legacy:
-            options = {"input_names": names, "dynamic_axes": dynamic, "dynamo": False}
+            options: Any = {"input_names": names, "dynamic_axes": dynamic, "dynamo": False}
             torch.onnx.export(module, tensors, content, **options)
         else:
             shapes = tuple(dynamic.get(name, {}) for name in names) if dynamic else None
-            program = torch.onnx.export(
+            program: Any = torch.onnx.export(
                 module, tensors, input_names=names, dynamic_shapes=shapes, verbose=False
             )
             program.save(content)
