@@ -91,7 +91,8 @@ def make_file(module: Any, examples: Any, dynamic: Any, legacy: bool) -> bytes:
                 module, tensors, input_names=names, dynamic_shapes=shapes, verbose=False
             )
             program.save(content)
-    return content.getvalue()
+    found: bytes = content.getvalue()
+    return found
 
 
 def run_file(content: bytes, feeds: Any) -> Any:
