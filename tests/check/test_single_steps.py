@@ -9,7 +9,8 @@ import pytest
 from diagnosis import kernel
 from hypothesis import given, settings
 from posing import questions
-from written import Written, emulate, one_by_one
+from sums import one_by_one
+from written import Written, emulate
 
 from grucible import GrucibleError, Question, verify
 from grucible.cases.dtypes import Array, Arrays

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from drawn import drawn_block
 from shipped import specs
-from written import Written, one_by_one, wide
+from sums import one_by_one, wide
+from written import Written
 
 from grucible.cases.operators.semantics import StackedSemantics
 from grucible.cases.specs.expand import expand

@@ -7,7 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from written import BLENDS, SIGMOIDS, Written, emulate, fused, in_halves, one_by_one, wide
+from sums import (
+    backwards,
+    by_row,
+    by_unit,
+    compensated,
+    cut_blocks,
+    flushed,
+    fused,
+    in_halves,
+    in_lanes,
+    one_by_one,
+    split_k,
+    summed,
+    transposed,
+)
+from written import Written, bias_by_bias, emulate, in_one, in_parts, inputs_kept
 
 from grucible.cases.dtypes import Array
 from grucible.check.judging.criterion import Differences
@@ -70,50 +85,82 @@ class Ratios:
         return sum(not ratio <= 1.0 for ratio in self.steps)
 
 
+def to_float32(values: Array) -> Array:
+    return values.astype(np.float32).astype(values.dtype)
+
+
 def emulation(*given: Any, **more: Any) -> Run:
     emulated = Written(*given, **more)
     return lambda block: (block, emulate(emulated, block))
 
 
+FLOAT32 = {"functions": np.float32}
+FORMS: dict[str, dict[str, Any]] = {
+    "W x + R h + (W_b + R_b), BLAS": {},
+    "one by one": {"multiply": one_by_one},
+    "from the last": {"multiply": backwards},
+    "in halves": {"multiply": in_halves},
+    "4 lanes": {"multiply": in_lanes(4)},
+    "8 lanes, fused": {"multiply": in_lanes(8, fused)},
+    "16 lanes": {"multiply": in_lanes(16)},
+    "32 lanes, t+z(h-t)": {"multiply": in_lanes(32), "blended": "t+z(h-t)"},
+    "Kahan": {"multiply": compensated},
+    "split-K": {"multiply": split_k(7, in_halves)},
+    "blocks of 16, added wider": {"multiply": split_k(16, wider=True)},
+    "fused": {"multiply": fused},
+    "fused, in one product, biases first": {"multiply": fused, "gather": in_one(True)},
+    "transposed": {"multiply": transposed},
+    "einsum": {"multiply": summed},
+    "an order for each thread": {"multiply": by_unit},
+    "rows in fours, others apart": {"multiply": by_row},
+    "tensor cores: blocks of 8, cut": {"multiply": cut_blocks},
+    "in one product, biases last, BLAS": {"gather": in_one(False)},
+    "one by one, in one product, biases first": {"multiply": one_by_one, "gather": in_one(True)},
+    "(W x + W_b) + (R h + R_b)": {"gather": in_parts},
+    "in halves, W x + R h + W_b + R_b": {"multiply": in_halves, "gather": bias_by_bias},
+    "W x made before, kept as the state": {"gather": inputs_kept},
+    "t+z(h-t)": {"blended": "t+z(h-t)"},
+    "h+(1-z)(t-h), one by one": {"blended": "h+(1-z)(t-h)", "multiply": one_by_one},
+    "blend of two fused": {"blended": "fma(z,h,fma(-z,t,t))"},
+    "sigmoid by tanh": {"sigmoid_form": "tanh(a/2)/2+1/2"},
+    "sigmoid exp(a)/(1+exp(a))": {"sigmoid_form": "exp(a)/(1+exp(a))"},
+    "sigmoid 1-1/(1+exp(a))": {"sigmoid_form": "1-1/(1+exp(a))"},
+    "sigmoid by exp2": {"sigmoid_form": "1/(1+exp2(-a log2 e))"},
+    "sigmoid, tanh rational": FLOAT32 | {"sigmoid_form": "p(a)/q(a)+1/2", "tanh_form": "p(v)/q(v)"},
+    "tanh by expm1": {"tanh_form": "expm1(2v)/(expm1(2v)+2)"},
+    "tanh sinh/cosh": {"tanh_form": "sinh/cosh"},
+    "tanh a polynomial near 0": FLOAT32 | {"tanh_form": "p(v), 1-2/(1+exp(2v))"},
+    "flushed to zero": {"multiply": flushed, "blended": "flushed"},
+    "float64, then float32, then stored": {"compute": np.float64, "kept": to_float32},
+}
+"""What the author of a kernel may choose, each form right. The state is (1-z)t+zh unless said otherwise."""
+STORED = {"sums": np.float32, "functions": np.float32}
+BASES: list[tuple[str, str, str, dict[str, Any]]] = [
+    ("float64", "float64", "float64", {"compute": np.float64}),
+    *((dtype, "float32", "float32", {}) for dtype in CLASSES),
+    ("float32", "float16-state", "float16 state", {"kept": to_float16}),
+    ("float32", "bfloat16-gemm", "bfloat16 storage", STORED | {"compute": BFLOAT16}),
+    ("float32", "tf32", "TF32 products, cut", {"operand": cut_to_tf32}),
+    ("float32", "tf32", "TF32 products, rounded", {"operand": to_tf32}),
+    ("float32", "bfloat16-operands", "bfloat16 products, cut", {"operand": cut_to_bfloat16}),
+    ("float32", "bfloat16-operands", "bfloat16 products, rounded", {"operand": to_bfloat16}),
+    ("float16", "float16-state", "float16 state", {"kept": to_float16}),
+    ("float16", "float16-gemm", "float16 storage", STORED | {"compute": np.float16}),
+    ("float16", "float16", "all float16", {"compute": np.float16}),
+    ("bfloat16", "bfloat16-state", "bfloat16 state", {"kept": to_bfloat16}),
+    ("bfloat16", "bfloat16-gemm", "bfloat16 storage", STORED | {"compute": BFLOAT16}),
+]
+"""Of each class: the vectors' dtype, the class, and what rounds."""
+
+
 def _members() -> Iterator[Member]:
-    orders = {"BLAS": np.matmul, "one by one": one_by_one, "in halves": in_halves, "fused": fused}
-    for blend in BLENDS:
-        for name, order in orders.items():
-            run = emulation(multiply=order, blended=blend)
-            for dtype in CLASSES:
-                yield Member(dtype, "float32", f"float32, {name}, {blend}", run)
-            if name != "fused":
-                run = emulation(np.float64, order, blended=blend)
-                yield Member("float64", "float64", f"float64, {name}, {blend}", run)
-            if name in ("one by one", "in halves"):
-                run = emulation(np.float16, order, blended=blend)
-                yield Member("float16", "float16", f"all float16, {name}, {blend}", run)
-        for dtype, name, kept in (
-            ("float32", "float16", to_float16),
-            ("float16", "float16", to_float16),
-            ("bfloat16", "bfloat16", to_bfloat16),
-        ):
-            run = emulation(kept=kept, blended=blend)
-            yield Member(dtype, f"{name}-state", f"{name} state, {blend}", run)
-        for dtype, name, kind in (
-            ("float32", "bfloat16", BFLOAT16),
-            ("float16", "float16", np.float16),
-            ("bfloat16", "bfloat16", BFLOAT16),
-        ):
-            run = emulation(kind, wide, functions=np.float32, blended=blend)
-            yield Member(dtype, f"{name}-gemm", f"{name} storage, {blend}", run)
-    for form in SIGMOIDS:
-        if form != Written.sigmoid_form:
-            for dtype in CLASSES:
-                run = emulation(sigmoid_form=form)
-                yield Member(dtype, "float32", f"float32, sigmoid {form}", run)
-    for arithmetic, about, cut in (
-        ("tf32", "TF32 products, cut", cut_to_tf32),
-        ("tf32", "TF32 products, rounded", to_tf32),
-        ("bfloat16-operands", "bfloat16 products, cut", cut_to_bfloat16),
-        ("bfloat16-operands", "bfloat16 products, rounded", to_bfloat16),
-    ):
-        yield Member("float32", arithmetic, about, emulation(operand=cut))
+    for dtype, arithmetic, about, base in BASES:
+        for form, chosen in FORMS.items():
+            if not (arithmetic == "float64" and "functions" in chosen) and (
+                arithmetic == "float32" or "kept" not in chosen
+            ):
+                run = emulation(**base | chosen)
+                yield Member(dtype, arithmetic, f"{about}, {form}", run)
 
 
 MEMBERS = [*_members()]
