@@ -1,0 +1,213 @@
+"""How many cases let a crude mistake pass: `python tests/validation/crude.py [VECTORS] [--precision]`.
+
+Each mistake is made of the exact outputs of VECTORS (without them, the core vectors), or computed in float64
+from changed inputs, and rounded once. The judge tells of each class of arithmetic in how many of the deciding
+cases that the mistake changes it passes: by the accumulated tolerance alone, and as cases are judged now, with
+their single steps. With --precision, the mistakes are the catalogue's approximations and losses of precision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grucible.cases.dtypes import FLOAT_TYPES, Array, Arrays
+from grucible.cases.operators.layout import GruInputs
+from grucible.cases.operators.semantics import StackedSemantics
+from grucible.check.judging.case_result import DECIDING
+from grucible.check.judging.criterion import Demanded, Differences
+from grucible.check.judging.grade import Grade
+from grucible.check.judging.judge import judge_block
+from grucible.check.observed.source import Observed
+from grucible.gen.gru import Alter, as_meant, in_order, processing_order, states_before
+from grucible.gen.tolerances.classes import CLASSES
+from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.emulated import TYPES, Rounding
+from grucible.gen.variants.evaluate import batches, stacks_of, variant_outputs
+from grucible.gen.variants.variant import Evaluated, Outputs, Variant
+from grucible.vectors.block import Block
+from grucible.vectors.case import REQUIRED
+from grucible.vectors.vector_set import open_set
+
+TO_BFLOAT16 = TYPES["bfloat16"][1]
+GRADES = ("before", "now")
+
+
+def _in_8_bits(values: Array) -> Array:
+    """Round (n, …) to 127 steps up to the largest magnitude of each case, and as many down."""
+    step = np.abs(values).reshape(len(values), -1).max(axis=1) / 127
+    step = np.where(step > 0, step, 1.0).reshape(-1, *[1] * (values.ndim - 1))
+    return np.asarray(np.round(values / step) * step)
+
+
+def _of_outputs(change: Rounding) -> Callable[[Evaluated], Outputs]:
+    return lambda e: (change(e.y), change(e.ho))
+
+
+def _of_each(value: Callable[[Array], Any]) -> Rounding:
+    """Put one number in place of all states that are not 0, as padding is."""
+
+    def change(values: Array) -> Array:
+        each = [np.full_like(one, value(one[one != 0])) if one.any() else one for one in values]
+        return np.where(values == 0, 0.0, each)
+
+    return change
+
+
+def _unmoved(e: Evaluated) -> Outputs:
+    """Return the state before the first step in place of every state."""
+    h0 = np.broadcast_to(e.inputs.h0[..., None, :], e.y.shape)
+    return np.where(e.y == 0, 0.0, h0), np.where(e.ho == 0, 0.0, e.inputs.h0)
+
+
+def _late(e: Evaluated) -> Outputs:
+    """Return the state before each step in place of the state after it."""
+    y, ho = np.empty_like(e.y), np.empty_like(e.ho)
+    lengths, time = e.inputs.lengths, e.y.shape[-2]
+    last = np.maximum(lengths - 1, 0)[..., None, None]
+    for d, direction in enumerate(e.semantics.directions):
+        order = processing_order(direction, lengths, time)
+        in_time = e.semantics.y_order == "time"
+        given = order if in_time else None
+        before = states_before(e.y[:, d], e.inputs.h0[:, d].astype(np.float64), given)
+        y[:, d] = np.where(np.arange(time)[:, None] < lengths[..., None, None], before, 0.0)
+        ho[:, d] = np.take_along_axis(in_order(before, given), last, axis=-2)[..., 0, :]
+    return y, ho
+
+
+def _weights(change: Rounding, inputs: GruInputs, _: StackedSemantics) -> GruInputs:
+    """Change W and R, each of them as one tensor."""
+
+    def changed(gates: Arrays) -> Arrays:
+        one = change(np.stack([gates[gate] for gate in gates], axis=1).astype(np.float64))
+        return {gate: one[:, place] for place, gate in enumerate(gates)}
+
+    return replace(inputs, w=changed(inputs.w), r=changed(inputs.r))
+
+
+def _narrow(inputs: GruInputs, meant: StackedSemantics) -> GruInputs:
+    return replace(_weights(TO_BFLOAT16, inputs, meant), h0=TO_BFLOAT16(inputs.h0))
+
+
+def _narrow_state(_: StackedSemantics) -> Alter:
+    return lambda name, value: TO_BFLOAT16(value) if name == "state" else value
+
+
+def _without(parts: tuple[str, ...], inputs: GruInputs, meant: StackedSemantics) -> GruInputs:
+    inputs = as_meant(meant, inputs)
+    return replace(inputs, b={part: b for part, b in inputs.b.items() if part not in parts})
+
+
+def _dropped() -> Iterator[Variant]:
+    apart = partial(replace, biases="apart")
+    for name in ("Wbz", "Wbr", "Wbh", "Rbz", "Rbr", "Rbh"):
+        part = name.replace("b", "").lower()
+        parts = (part, part[1:]) if name[0] == "W" else (part,)
+        yield Variant(name, f"no {name}", inputs=partial(_without, parts), semantics=apart)
+
+
+def _changed_outputs(name: str, change: Rounding) -> Variant:
+    return Variant(name, name, outputs=_of_outputs(change))
+
+
+CRUDE = [
+    _changed_outputs("zeros", lambda v: 0 * v),
+    _changed_outputs("constant 0.5", _of_each(lambda _: 0.5)),
+    _changed_outputs("the mean", _of_each(np.mean)),
+    Variant("the initial state", "", outputs=_unmoved),
+    Variant("one step late", "", outputs=_late),
+    _changed_outputs("x 0.9", lambda v: 0.9 * v),
+    _changed_outputs("x 0.99", lambda v: 0.99 * v),
+    _changed_outputs("outputs in 8 bits", _in_8_bits),
+    *_dropped(),
+    Variant("weights in 8 bits", "", inputs=partial(_weights, _in_8_bits)),
+    Variant("weights in bfloat16", "", inputs=partial(_weights, TO_BFLOAT16)),
+    Variant("bfloat16 storage", "", inputs=_narrow, alter=_narrow_state),
+]
+"""Mistakes. W's part of a bias is the whole where the operator has one of the gate."""
+PRECISION = [v for v in CATALOGUE.values() if v.kind in ("approximation", "precision")]
+RIGHT = Variant("right", "nothing")
+
+
+class Passing:
+    """Of the cases of a dtype that a mistake changes: how many pass, by class of arithmetic."""
+
+    def __init__(self, dtype: str) -> None:
+        self.asked = 0
+        self.passed: Mapping[str, Counter[str]] = {grade: Counter() for grade in GRADES}
+        self.grade = Grade(dtype, Demanded(REQUIRED[dtype]))
+
+    def see(self, path: str, block: Block, outputs: Arrays) -> None:
+        """Judge the outputs for the cases of a block."""
+        off = {
+            reading: Differences(answer.outputs, outputs, block.dtype, signed_zero=False)
+            for reading, answer in block.answers.items()
+        }
+        for one in CLASSES[block.dtype]:
+            limits = Demanded(one.name)
+            within = [off[r].within(limits.admitted(block, r)) for r in block.answers]
+            self.passed["before"][one.name] += int(np.any(within, axis=0).sum())
+        observed = Observed(["ok"] * len(block), [""] * len(block), outputs)
+        for result in judge_block(path, block, observed, self.grade):
+            self.passed["now"].update(result.holds)
+        self.asked += len(block)
+
+
+def count_passing(
+    vectors: Path | None, dtype: str, mistakes: list[Variant]
+) -> dict[str, Passing]:
+    """Judge what each mistake makes of the deciding cases of a dtype that it changes."""
+    found = {mistake.name: Passing(dtype) for mistake in mistakes}
+    kind = FLOAT_TYPES[dtype].numpy
+    for path, stored in open_set(vectors).blocks():
+        if stored.dtype != dtype or stored.tier not in DECIDING:
+            continue
+        for _, block in stored.selected():
+            stacked = stacks_of(block)
+            right = variant_outputs(block, stacked, [[RIGHT]])
+            for batch in batches(block, [[mistake] for mistake in mistakes]):
+                outputs = variant_outputs(block, stacked, batch)
+                for place, [mistake] in enumerate(batch):
+                    changed = np.any([
+                        (outputs[name][place] != right[name][0]).reshape(len(block), -1).any(axis=1)
+                        for name in outputs
+                    ], axis=0)  # fmt: skip
+                    if changed.any():
+                        rounded = {n: a[place][changed].astype(kind) for n, a in outputs.items()}
+                        found[mistake.name].see(str(path), block.rows(changed), rounded)
+    return found
+
+
+def main() -> None:
+    """Judge the mistakes and print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("vectors", nargs="?", type=Path, metavar="VECTORS")
+    parser.add_argument("--precision", action="store_true", help="the catalogue's losses instead")
+    parser.add_argument("--dtype", dest="dtypes", action="append", choices=CLASSES)
+    asked = parser.parse_args()
+    for dtype in asked.dtypes or CLASSES:
+        names = [one.name for one in CLASSES[dtype]]
+        print(f"\n{dtype}: cases that pass by the whole alone, and now; * marks the required class")
+        words = [name + "*" * (name == REQUIRED[dtype]) for name in names]
+        print(f"{'mistake':28} {'asked':>6}" + "".join(f"{word:>20}" for word in words))
+        mistakes = PRECISION if asked.precision else CRUDE
+        for name, one in count_passing(asked.vectors, dtype, mistakes).items():
+            if one.asked:
+                counts = (tuple(one.passed[grade][c] for grade in GRADES) for c in names)
+                cells = "".join(f"{before:>12} {now:>7}" for before, now in counts)
+                print(f"{name:28} {one.asked:>6}{cells}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
