@@ -9,10 +9,9 @@ their single steps. With --precision, the mistakes are the catalogue's approxima
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -139,52 +138,57 @@ RIGHT = Variant("right", "nothing")
 
 
 class Passing:
-    """Of the cases of a dtype that a mistake changes: how many pass, by class of arithmetic."""
+    """Of the cases that a mistake changes: how many pass, by class of arithmetic."""
 
-    def __init__(self, dtype: str) -> None:
+    def __init__(self) -> None:
         self.asked = 0
         self.passed: Mapping[str, Counter[str]] = {grade: Counter() for grade in GRADES}
-        self.grade = Grade(dtype, Demanded(REQUIRED[dtype]))
-
-    def see(self, path: str, block: Block, outputs: Arrays) -> None:
-        """Judge the outputs for the cases of a block."""
-        off = {
-            reading: Differences(answer.outputs, outputs, block.dtype, signed_zero=False)
-            for reading, answer in block.answers.items()
-        }
-        for one in CLASSES[block.dtype]:
-            limits = Demanded(one.name)
-            within = [off[r].within(limits.admitted(block, r)) for r in block.answers]
-            self.passed["before"][one.name] += int(np.any(within, axis=0).sum())
-        observed = Observed(["ok"] * len(block), [""] * len(block), outputs)
-        for result in judge_block(path, block, observed, self.grade):
-            self.passed["now"].update(result.holds)
-        self.asked += len(block)
 
 
 def count_passing(
-    vectors: Path | None, dtype: str, mistakes: list[Variant]
+    vectors: Path | None, dtype: str, mistakes: Sequence[Variant]
 ) -> dict[str, Passing]:
     """Judge what each mistake makes of the deciding cases of a dtype that it changes."""
-    found = {mistake.name: Passing(dtype) for mistake in mistakes}
-    kind = FLOAT_TYPES[dtype].numpy
+    found = {mistake.name: Passing() for mistake in mistakes}
     for path, stored in open_set(vectors).blocks():
-        if stored.dtype != dtype or stored.tier not in DECIDING:
-            continue
-        for _, block in stored.selected():
-            stacked = stacks_of(block)
-            right = variant_outputs(block, stacked, [[RIGHT]])
-            for batch in batches(block, [[mistake] for mistake in mistakes]):
-                outputs = variant_outputs(block, stacked, batch)
-                for place, [mistake] in enumerate(batch):
-                    changed = np.any([
-                        (outputs[name][place] != right[name][0]).reshape(len(block), -1).any(axis=1)
-                        for name in outputs
-                    ], axis=0)  # fmt: skip
-                    if changed.any():
-                        rounded = {n: a[place][changed].astype(kind) for n, a in outputs.items()}
-                        found[mistake.name].see(str(path), block.rows(changed), rounded)
+        if stored.dtype == dtype and stored.tier in DECIDING:
+            for _, block in stored.selected():
+                stacked = stacks_of(block)
+                right = variant_outputs(block, stacked, [[RIGHT]])
+                for batch in batches(block, [[mistake] for mistake in mistakes]):
+                    outputs = variant_outputs(block, stacked, batch)
+                    changed = _changed(outputs, right)
+                    which, rows = np.nonzero(changed)
+                    if rows.size:
+                        wrong = {name: outputs[name][changed] for name in outputs}
+                        owners = [found[batch[place][0].name] for place in which]
+                        _count(owners, str(path), block.rows(rows), wrong)
     return found
+
+
+def _changed(outputs: Arrays, right: Arrays) -> Array:
+    """Say (c, n) which of n cases c mistakes change, before anything is rounded."""
+    each = [(outputs[name] != right[name]).reshape(*outputs[name].shape[:2], -1) for name in right]
+    return np.any([one.any(axis=-1) for one in each], axis=0)
+
+
+def _count(owners: Sequence[Passing], path: str, block: Block, wrong: Arrays) -> None:
+    """Judge outputs (n, …) for the n cases of a block, each of an owner's."""
+    kind = FLOAT_TYPES[block.dtype].numpy
+    outputs = {name: array.astype(kind) for name, array in wrong.items()}
+    whole = {
+        reading: Differences(answer.outputs, outputs, block.dtype, signed_zero=False)
+        for reading, answer in block.answers.items()
+    }
+    for limits in [Demanded(one.name) for one in CLASSES[block.dtype]]:
+        each = [off.within(limits.admitted(block, reading)) for reading, off in whole.items()]
+        for owner, passes in zip(owners, np.any(each, axis=0), strict=True):
+            owner.passed["before"][limits.arithmetic] += int(passes)
+    observed = Observed(["ok"] * len(block), [""] * len(block), outputs)
+    grade = Grade(block.dtype, Demanded(REQUIRED[block.dtype]))
+    for owner, result in zip(owners, judge_block(path, block, observed, grade), strict=True):
+        owner.asked += 1
+        owner.passed["now"].update(result.holds)
 
 
 def main() -> None:
