@@ -158,11 +158,10 @@ def in_one(first: bool) -> Gather:
     return gather
 
 
-def inputs_kept(m: Written, s: OpenSum) -> Array:
-    """W x of all steps is made beforehand, and kept as the state is."""
-    products = [m.multiplied(*one) for one in s.products]
-    made = reduce(add, [*products[:1], *s.biases])
-    return np.asarray(reduce(add, [m.kept(made), *products[1:], *s.others]))
+def input_first(m: Written, s: OpenSum) -> Array:
+    """((W x + W_b) + R_b) + R h, the first made for all steps beforehand."""
+    first, *others = [m.multiplied(*one) for one in s.products]
+    return np.asarray(reduce(add, [first, *s.biases, *others, *s.others]))
 
 
 @dataclass

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from sums import (
     summed,
     transposed,
 )
-from written import Written, bias_by_bias, emulate, in_one, in_parts, inputs_kept
+from written import Written, bias_by_bias, emulate, in_one, in_parts, input_first
 
 from grucible.cases.dtypes import Array
 from grucible.check.judging.criterion import Differences
@@ -39,40 +39,34 @@ from grucible.gen.variants.emulated import (
 )
 from grucible.vectors.block import Block
 
-Run = Callable[[Block], tuple[Block, Mapping[str, Array]]]
-"""Gives the part of a block that an implementation offers, and its outputs."""
+Run = Callable[[Block], tuple[Array, Mapping[str, Array]]]
+"""Gives the rows of a block that an implementation offers, and its outputs for them."""
+TOGETHER = 1 << 20
+"""Maximum elements that are judged at once, unless one implementation has more."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """An implementation that belongs to the class `arithmetic` of vectors of `dtype`."""
+    """An implementation that belongs to the class `arithmetic` of vectors of `dtype`; `form` if it is emulated."""
 
     dtype: str
     arithmetic: str
     about: str
     run: Run
+    form: str = ""
 
 
+@dataclass
 class Ratios:
     """Of the cases measured so far: the worst |observed - stored| / tolerance of each; 1 and less conforms.
 
-    `steps` has the same given the state before each step, of the cases that hold every state.
+    `steps` has the same given the state before each step, of the cases that hold every state. `elements` counts
+    what was compared.
     """
 
-    def __init__(self) -> None:
-        self.worst: list[float] = []
-        self.steps: list[float] = []
-
-    def see(self, blocks: Iterable[Block], run: Run, arithmetic: str) -> Ratios:
-        """Add the cases of some blocks that are offered, by the tolerances of a class."""
-        for part, outputs in map(run, blocks):
-            if len(part):
-                off = Differences(part.answer.outputs, outputs, part.dtype, signed_zero=False)
-                self.worst += off.worst(part.answer.tolerances[arithmetic]).ratio.tolist()
-                if steps := step_answer(part, dict(outputs), ()):
-                    off = Differences(steps.outputs, outputs, part.dtype, signed_zero=False)
-                    self.steps += off.worst(steps.tolerances[arithmetic]).ratio.tolist()
-        return self
+    worst: list[float] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
+    elements: int = 0
 
     @property
     def alarms(self) -> int:
@@ -85,13 +79,56 @@ class Ratios:
         return sum(not ratio <= 1.0 for ratio in self.steps)
 
 
+def measure(block: Block, found: Iterable[tuple[Member, Ratios, Array]]) -> None:
+    """Add the ratios of a block's cases, those that are offered among the rows (n,) that each may have."""
+    each = sum(array[0].size for array in block.answer.outputs.values())
+    waiting, elements = list[tuple[str, Ratios, Array, Mapping[str, Array]]](), 0
+    for member, ratios, may in found:
+        if not may.any():
+            continue
+        rows, outputs = member.run(block)
+        held = may[rows]
+        if held.any():
+            kept = {name: array[held] for name, array in outputs.items()}
+            waiting.append((member.arithmetic, ratios, rows[held], kept))
+            elements += each * int(held.sum())
+        if elements > TOGETHER:
+            _judge(block, waiting)
+            waiting, elements = [], 0
+    if waiting:
+        _judge(block, waiting)
+
+
+def _judge(
+    block: Block, answered: Sequence[tuple[str, Ratios, Array, Mapping[str, Array]]]
+) -> None:
+    """Judge the outputs of several implementations as one stack, each by its class of arithmetic."""
+    stack = block.rows(np.concatenate([rows for _, _, rows, _ in answered]))
+    outputs = {
+        name: np.concatenate([one[name] for *_, one in answered]) for name in block.answer.outputs
+    }
+    ends = np.cumsum([0, *(len(rows) for _, _, rows, _ in answered)])
+    steps = step_answer(stack, outputs, ())
+    for stepwise, answer in enumerate([stack.answer] + ([steps] if steps else [])):
+        off = Differences(answer.outputs, outputs, stack.dtype, signed_zero=False)
+        by_class = {
+            name: off.worst(answer.tolerances[name]).ratio for name in {one[0] for one in answered}
+        }
+        for (name, ratios, *_), start, end in zip(answered, ends, ends[1:], strict=False):
+            found = ratios.steps if stepwise else ratios.worst
+            found += by_class[name][start:end].tolist()
+    each = sum(array[0].size for array in outputs.values())
+    for _, ratios, rows, _ in answered:
+        ratios.elements += each * len(rows)
+
+
 def to_float32(values: Array) -> Array:
     return values.astype(np.float32).astype(values.dtype)
 
 
 def emulation(*given: Any, **more: Any) -> Run:
     emulated = Written(*given, **more)
-    return lambda block: (block, emulate(emulated, block))
+    return lambda block: (np.arange(len(block)), emulate(emulated, block))
 
 
 FLOAT32 = {"functions": np.float32}
@@ -118,7 +155,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "one by one, in one product, biases first": {"multiply": one_by_one, "gather": in_one(True)},
     "(W x + W_b) + (R h + R_b)": {"gather": in_parts},
     "in halves, W x + R h + W_b + R_b": {"multiply": in_halves, "gather": bias_by_bias},
-    "W x made before, kept as the state": {"gather": inputs_kept},
+    "((W x + W_b) + R_b) + R h": {"gather": input_first},
     "t+z(h-t)": {"blended": "t+z(h-t)"},
     "h+(1-z)(t-h), one by one": {"blended": "h+(1-z)(t-h)", "multiply": one_by_one},
     "blend of two fused": {"blended": "fma(z,h,fma(-z,t,t))"},
@@ -160,7 +197,7 @@ def _members() -> Iterator[Member]:
                 arithmetic == "float32" or "kept" not in chosen
             ):
                 run = emulation(**base | chosen)
-                yield Member(dtype, arithmetic, f"{about}, {form}", run)
+                yield Member(dtype, arithmetic, about, run, form)
 
 
 MEMBERS = [*_members()]

@@ -54,7 +54,7 @@ def real_runtimes(dtype: str) -> list[Member]:
 
 
 def _by_case(runtime: Callable[[Question], Mapping[str, Array]]) -> Run:
-    def run(block: Block) -> tuple[Block, Mapping[str, Array]]:
+    def run(block: Block) -> tuple[Array, Mapping[str, Array]]:
         answered: dict[int, Mapping[str, Array]] = {}
         for row, question in enumerate(block.questions()):
             if any(fnmatchcase(question.id, glob) for glob in KNOWN):
@@ -65,7 +65,7 @@ def _by_case(runtime: Callable[[Question], Mapping[str, Array]]) -> Run:
                 continue
         names = next(iter(answered.values()), {})
         outputs = {name: np.stack([one[name] for one in answered.values()]) for name in names}
-        return block.rows(np.array([*answered], int)), outputs
+        return np.array([*answered], int), outputs
 
     return run
 

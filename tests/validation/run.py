@@ -22,7 +22,7 @@ from grucible.cases.dtypes import Array  # noqa: E402
 from grucible.gen.tolerances.classes import CLASSES  # noqa: E402
 from grucible.vectors.block import Block  # noqa: E402
 from grucible.vectors.vector_set import open_set  # noqa: E402
-from validation.members import MEMBERS, MISTAKES, Member, Ratios  # noqa: E402
+from validation.members import MEMBERS, MISTAKES, Member, Ratios, measure  # noqa: E402
 from validation.random_cases import random_blocks  # noqa: E402
 from validation.real import real_runtimes  # noqa: E402
 
@@ -39,24 +39,33 @@ def main() -> int:
     parser.add_argument("--random", type=int, default=1000, help="random cases per dtype")
     parser.add_argument("--seed", type=int, default=20_251, help="of the random cases")
     parser.add_argument("--dtype", dest="dtypes", action="append", choices=CLASSES)
+    parser.add_argument("--forms", action="store_true", help="each emulated form in its own line")
     parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
     asked = parser.parse_args()
     failed = False
-    print(
-        f"{'dtype':9} {'class':18} {'implementation':46} {'shipped: steps':>24} {'random: steps':>24}"
-    )
+    print(f"{'dtype':9} {'class':18} {'implementation':48} {'elements':>10}   whole and steps:"
+          f"{'shipped':>10}{'random':>18}")  # fmt: skip
     for dtype in asked.dtypes or CLASSES:
         members = [member for member in MEMBERS if member.dtype == dtype]
         members += [] if asked.emulations_only else real_runtimes(dtype)
+        lines: dict[tuple[str, str], list[tuple[Ratios, Ratios]]] = {}
         for member, shipped, drawn in _measured(asked, dtype, members):
-            bad = any(one.alarms or one.in_steps for one in (shipped, drawn))
-            failed |= bad
-            both = " ".join(
-                f"{max(r.worst, default=0.0):8.2g} {max(r.steps, default=0.0):8.2g} {len(r.worst):6}"
-                for r in (shipped, drawn)
+            if any(one.alarms or one.in_steps for one in (shipped, drawn)):
+                failed = True
+                print(f"FALSE ALARM: {dtype} {member.arithmetic} {member.about} {member.form}")
+            about = f"{member.about}, {member.form if asked.forms else '*'}"
+            name = about if member.form else member.about
+            lines.setdefault((member.arithmetic, name), []).append((shipped, drawn))
+        for (arithmetic, about), each in lines.items():
+            about = about.replace("*", f"{len(each)} forms")
+            elements = sum(one.elements for pair in each for one in pair)
+            ratios = "".join(
+                f"{max((max(found, default=0.0) for found in some), default=0.0):9.2g}"
+                for place in (0, 1)
+                for some in ([p[place].worst for p in each], [p[place].steps for p in each])
             )
             print(
-                f"{dtype:9} {member.arithmetic:18} {member.about:46} {both}{'  FALSE ALARM' * bad}"
+                f"{dtype:9} {arithmetic:18} {about:48} {elements:>10} {'':12}{ratios}", flush=True
             )
     if "float32" in (asked.dtypes or CLASSES):
         wrong = [Member("float32", "float32", about, run) for about, run in MISTAKES.items()]
@@ -79,11 +88,11 @@ def _measured(
     )
     for place, blocks in enumerate(sources, 1):
         for block, peak in blocks:
-            for member, *ratios in found:
-                # a class assumes that nothing overflows
-                holds = peak < LARGEST.get(member.arithmetic, np.inf) / 4
-                if holds.any():
-                    ratios[place - 1].see([block.rows(holds)], member.run, member.arithmetic)
+            # a class assumes that nothing overflows
+            measure(block, [
+                (one[0], one[place], peak < LARGEST.get(one[0].arithmetic, np.inf) / 4)
+                for one in found
+            ])  # fmt: skip
     return found
 
 
