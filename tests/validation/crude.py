@@ -9,7 +9,6 @@ their single steps. With --precision, the mistakes are the catalogue's approxima
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -161,7 +160,7 @@ def count_passing(
                     which, rows = np.nonzero(changed)
                     if rows.size:
                         wrong = {name: outputs[name][changed] for name in outputs}
-                        owners = [found[batch[place][0].name] for place in which]
+                        owners = [found[batch[place][0].name] for place in which.tolist()]
                         _count(owners, str(path), block.rows(rows), wrong)
     return found
 
@@ -214,4 +213,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

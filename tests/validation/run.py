@@ -86,12 +86,12 @@ def _measured(
         _shipped_blocks(asked.vectors, dtype),
         random_blocks(dtype, asked.random, asked.seed),
     )
-    for place, blocks in enumerate(sources, 1):
+    for place, blocks in enumerate(sources):
         for block, peak in blocks:
             # a class assumes that nothing overflows
             measure(block, [
-                (one[0], one[place], peak < LARGEST.get(one[0].arithmetic, np.inf) / 4)
-                for one in found
+                (member, (shipped, drawn)[place], peak < LARGEST.get(member.arithmetic, np.inf) / 4)
+                for member, shipped, drawn in found
             ])  # fmt: skip
     return found
 
