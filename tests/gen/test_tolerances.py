@@ -5,6 +5,8 @@ The smaller version of `python tests/validation/run.py`: the core vectors and so
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -19,7 +21,7 @@ from grucible.check.judging.case_result import DECIDING
 from grucible.gen.drawing import chunks
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.block import Block
-from validation.members import MEMBERS, MISTAKES, Member, Ratios
+from validation.members import MEMBERS, MISTAKES, Member, Ratios, measure
 from validation.random_cases import random_blocks
 from validation.real import real_runtimes
 
@@ -42,16 +44,29 @@ def _blocks(dtype: str) -> tuple[Block, ...]:
     return (*core, *(block.rows(small) for block, small in drawn if small.any()))
 
 
-@pytest.mark.parametrize("member", MEMBERS, ids=lambda m: f"{m.dtype}-{m.about}")
-def test_a_member_of_a_class_is_within_its_tolerances(member: Member) -> None:
-    ratios = Ratios().see(_blocks(member.dtype), member.run, member.arithmetic)
-    assert len(ratios.worst) > 150
-    assert ratios.alarms == 0
+def _measured(blocks: Iterable[Block], members: Sequence[Member]) -> list[Ratios]:
+    found = [Ratios() for _ in members]
+    for block in blocks:
+        every = np.ones(len(block), bool)
+        measure(block, [(*pair, every) for pair in zip(members, found, strict=True)])
+    return found
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_form_of_a_class_is_within_its_tolerances(dtype: str) -> None:
+    members = [member for member in MEMBERS if member.dtype == dtype]
+    *core, one, another = _blocks(dtype)
+    for member, ratios in zip(
+        members, _measured([*core[::30], one, another], members), strict=True
+    ):
+        assert len(ratios.worst) >= len(ratios.steps) > 15
+        assert ratios.alarms == ratios.in_steps == 0, (member.about, member.form)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_caught(mistake: str) -> None:
-    ratios = Ratios().see(_deciding("float32"), MISTAKES[mistake], "float32")
+    wrong = Member("float32", "float32", mistake, MISTAKES[mistake])
+    [ratios] = _measured(_deciding("float32"), [wrong])
     assert ratios.alarms > len(ratios.worst) / 2
 
 
@@ -72,9 +87,9 @@ def test_a_mistake_is_caught(mistake: str) -> None:
 def test_a_member_of_a_coarser_class_breaks_the_finer_one(
     dtype: str, coarse: str, fine: str
 ) -> None:
-    for member in MEMBERS:
-        if (member.dtype, member.arithmetic) == (dtype, coarse):
-            assert Ratios().see(_blocks(dtype), member.run, fine).alarms > 0, member.about
+    [member, *_] = [m for m in MEMBERS if (m.dtype, m.arithmetic) == (dtype, coarse)]
+    [ratios] = _measured(_blocks(dtype), [replace(member, arithmetic=fine)])
+    assert ratios.alarms > 0
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -84,10 +99,10 @@ def test_real_runtimes_are_within_the_tolerances_of_their_class(dtype: str) -> N
         pytest.skip(f"not installed: {', '.join(missing)}")
     # a few cases of every block: runtimes compile a model for each
     some = [block.rows(np.arange(0, len(block), 15)) for block in _blocks(dtype)]
-    for real in real_runtimes(dtype):
-        ratios = Ratios().see(some, real.run, real.arithmetic)
+    runtimes = real_runtimes(dtype)
+    for real, ratios in zip(runtimes, _measured(some, runtimes), strict=True):
         assert len(ratios.worst) > 0, real.about
-        assert ratios.alarms == 0, real.about
+        assert ratios.alarms == ratios.in_steps == 0, real.about
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
