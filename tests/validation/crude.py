@@ -212,7 +212,9 @@ def main() -> None:
     parser.add_argument("--share", type=int, default=1, help="judge one case in so many")
     parser.add_argument("--dtype", dest="dtypes", action="append", choices=CLASSES)
     asked = parser.parse_args()
-    for dtype in asked.dtypes or CLASSES:
+    summary: dict[str, dict[str, str]] = {}
+    dtypes = asked.dtypes or [*CLASSES]
+    for dtype in dtypes:
         names = [one.name for one in CLASSES[dtype]]
         print(f"\n{dtype}: cases that pass by the whole alone, and now; * marks the required class")
         words = [name + "*" * (name == REQUIRED[dtype]) for name in names]
@@ -224,6 +226,13 @@ def main() -> None:
                 counts = (tuple(one.passed[grade][c] for grade in GRADES) for c in names)
                 cells = "".join(f"{before:>12} {now:>7}" for before, now in counts)
                 print(f"{name:28} {one.asked:>6}{cells}", flush=True)
+                before, now = (one.passed[grade][REQUIRED[dtype]] for grade in GRADES)
+                if before:
+                    text = f"{before} → {now} of {one.asked:,}"
+                    summary.setdefault(name, {})[dtype] = text
+    print(f"\n| mistake that passes | {' | '.join(dtypes)} |\n| --- |" + " ---: |" * len(dtypes))
+    for name, found in summary.items():
+        print(f"| {name} | {' | '.join(found.get(dtype, '0') for dtype in dtypes)} |")
 
 
 if __name__ == "__main__":

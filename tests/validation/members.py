@@ -41,7 +41,7 @@ from grucible.vectors.block import Block
 
 Run = Callable[[Block], tuple[Array, Mapping[str, Array]]]
 """Gives the rows of a block that an implementation offers, and its outputs for them."""
-TOGETHER = 1 << 20
+TOGETHER = 1 << 18
 """Maximum elements that are judged at once, unless one implementation has more."""
 
 

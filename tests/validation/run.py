@@ -43,8 +43,10 @@ def main() -> int:
     parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
     asked = parser.parse_args()
     failed = False
-    print(f"{'dtype':9} {'class':18} {'implementation':48} {'elements':>10}   whole and steps:"
-          f"{'shipped':>10}{'random':>18}")  # fmt: skip
+    print(
+        "| dtype | class | implementation | elements | shipped: whole, steps | random: whole, steps |"
+    )
+    print("| --- | --- | --- | ---: | ---: | ---: |")
     for dtype in asked.dtypes or CLASSES:
         members = [member for member in MEMBERS if member.dtype == dtype]
         members += [] if asked.emulations_only else real_runtimes(dtype)
@@ -59,13 +61,20 @@ def main() -> int:
         for (arithmetic, about), each in lines.items():
             about = about.replace("*", f"{len(each)} forms")
             elements = sum(one.elements for pair in each for one in pair)
-            ratios = "".join(
-                f"{max((max(found, default=0.0) for found in some), default=0.0):9.2g}"
-                for place in (0, 1)
-                for some in ([p[place].worst for p in each], [p[place].steps for p in each])
-            )
+            ratios = [
+                ", ".join(
+                    f"{max((max(r, default=0.0) for r in some), default=0.0):.2g}" for some in pair
+                )
+                for pair in (
+                    ([p[place].worst for p in each], [p[place].steps for p in each])
+                    for place in (0, 1)
+                )
+            ]
             print(
-                f"{dtype:9} {arithmetic:18} {about:48} {elements:>10} {'':12}{ratios}", flush=True
+                "|",
+                " | ".join([dtype, arithmetic, about, f"{elements:,}", *ratios]),
+                "|",
+                flush=True,
             )
     if "float32" in (asked.dtypes or CLASSES):
         wrong = [Member("float32", "float32", about, run) for about, run in MISTAKES.items()]
