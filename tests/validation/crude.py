@@ -227,12 +227,12 @@ def main() -> None:
                 cells = "".join(f"{before:>12} {now:>7}" for before, now in counts)
                 print(f"{name:28} {one.asked:>6}{cells}", flush=True)
                 before, now = (one.passed[grade][REQUIRED[dtype]] for grade in GRADES)
-                if before:
-                    text = f"{before} → {now} of {one.asked:,}"
-                    summary.setdefault(name, {})[dtype] = text
+                text = f"{before} → {now} of {one.asked:,}" if before else "0"
+                summary.setdefault(name, {})[dtype] = text
     print(f"\n| mistake that passes | {' | '.join(dtypes)} |\n| --- |" + " ---: |" * len(dtypes))
     for name, found in summary.items():
-        print(f"| {name} | {' | '.join(found.get(dtype, '0') for dtype in dtypes)} |")
+        if {*found.values()} != {"0"}:
+            print(f"| {name} | {' | '.join(found.get(dtype, '–') for dtype in dtypes)} |")
 
 
 if __name__ == "__main__":
