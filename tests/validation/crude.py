@@ -227,7 +227,7 @@ def main() -> None:
                 cells = "".join(f"{before:>12} {now:>7}" for before, now in counts)
                 print(f"{name:28} {one.asked:>6}{cells}", flush=True)
                 before, now = (one.passed[grade][REQUIRED[dtype]] for grade in GRADES)
-                text = f"{before} → {now} of {one.asked:,}" if before else "0"
+                text = f"{before}→{now}/{one.asked}" if before else "0"
                 summary.setdefault(name, {})[dtype] = text
     print(f"\n| mistake that passes | {' | '.join(dtypes)} |\n| --- |" + " ---: |" * len(dtypes))
     for name, found in summary.items():
