@@ -87,6 +87,6 @@ def torch_gru(question: Question) -> Mapping[str, Array]:
         kind = torch.int64 if array.dtype.kind == "i" else getattr(torch, question.dtype)
         inputs[name] = torch.from_numpy(np.ascontiguousarray(wide)).to(kind)
     with torch.no_grad():
-        found = _example()["sequence"](inputs, a["direction"], "cpu")
+        found = _example()["sequence"](inputs, f"text {a['direction']}", "cpu")
     dtype = question.outputs["Y"].dtype
     return {name: tensor.double().numpy().astype(dtype) for name, tensor in found.items()}
