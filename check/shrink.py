@@ -204,8 +204,8 @@ class _Trials:
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
         if not first.variants or part.distances([first.variants])[0, 0] <= 1.0:
             return True
-        found = Local([part], Passing([]), 1, 4 * part.work).explained(first.variants)
-        return found is not None and bool(found.cases[0])
+        found = Local([part], Passing([]), 1).explained(first.variants)
+        return found is not None and bool(found.mask[0])
 
 
 def _is_wrong(result: CaseResult) -> bool:

@@ -23,12 +23,12 @@ from .arithmetic import arithmetic_findings, sizes_of_errors, sound
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import find_other_function
-from .explanations import Explanation, explanations
+from .explanations import explanations
 from .failing import FailingBlock, any_of
-from .finding import Diagnosis, Names, in_order, names_of
+from .finding import Diagnosis, Explanation, Names, in_order, names_of
 from .hints import hints
 from .in_words import finding_by_case, finding_of
-from .local import Explained, Local, all_of
+from .local import Local
 from .proof import Proof
 from .repeated import Replies, answered_otherwise
 from .search import Search
@@ -36,8 +36,6 @@ from .unwritten import unwritten
 
 NARROWED = ("float64", "float32")
 """The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
-OF_STEPS = 64
-"""The part of the work on all cases that one combination may take on their steps: some 40 are tried."""
 FITTED_CASES, FITTED_STATES = 3, 24
 """Minimum cases, or states, that a fitted number explains: it has one degree of freedom, and rounding blurs
 it."""
@@ -75,7 +73,7 @@ def diagnose(
     unfilled = unwritten(parts, passing, len(rows))
     done = any_of((cases for _, cases in unfilled), len(rows))
     search = Search(parts, which & ~done)
-    local = Local(parts, passing, len(rows), search.explaining // OF_STEPS)
+    local = Local(parts, passing, len(rows))
     narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, classes, strict=True)]
     placed = _searched(search, local, coarse, np.array(narrow))
     found = explanations(search, placed, passing, which & ~done)
@@ -136,7 +134,7 @@ def _asked_again(
     return found, [hint] if hint else []
 
 
-def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> list[Explained]:
+def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> list[Explanation]:
     """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone.
 
     Both (n,): `coarse` cases hold a class of arithmetic, `narrow` ones that of float32.
@@ -146,19 +144,19 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
     search.alone([v for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local, which & ~narrow)
-    left = which & ~coarse & ~all_of(placed, len(which))
+    left = which & ~coarse & ~_by_steps(placed, len(which))
     search.together(left, search.best(MOST_TOGETHER), 4)
     listed = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
     search.together(left, [*search.best(MOST_TOGETHER), *listed], 3)
     return placed
 
 
-def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explained]:
+def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explanation]:
     """Find what explains the steps of failing cases that nothing explains as a whole."""
-    placed: dict[Names, Explained] = {}
+    placed: dict[Names, Explanation] = {}
     bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
-        left = which & ~search.explained & ~all_of(placed.values(), len(which))
+        left = which & ~search.explained & ~_by_steps(placed.values(), len(which))
         sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
         found = candidates(sample, bases)
         new = [variants for variants in found if names_of(variants) not in placed][:TRIED]
@@ -172,16 +170,19 @@ def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Expl
         bases = list({v.name: v for v in (*mine, *search.best(MOST_BASES))}.values())[:MOST_BASES]
     order = _best_first(placed.values())
     search.found = list({v.name: v for one in order for v in one.variants}.values())
-    if placed:
-        search.passed_over |= local.passed_over
     return order
 
 
-def _best_first(placed: Iterable[Explained]) -> list[Explained]:
-    return sorted(placed, key=lambda one: (not one.certain, bool(one.where), -int(one.cases.sum())))
+def _by_steps(placed: Iterable[Explanation], count: int) -> Array:
+    """(count,) Find the cases of which steps are explained with certainty."""
+    return any_of((one.mask for one in placed if one.certain), count)
 
 
-def _told(one: Explained) -> bool:
+def _best_first(placed: Iterable[Explanation]) -> list[Explanation]:
+    return sorted(placed, key=lambda one: (not one.certain, bool(one.where), -one.explains))
+
+
+def _told(one: Explanation) -> bool:
     """Say whether it is more than chance: certain without a number, or of many cases or states."""
     sure = one.certain and not any(map(has_number, one.names))
-    return sure or int(one.cases.sum()) >= FITTED_CASES or one.states >= FITTED_STATES
+    return sure or one.explains >= FITTED_CASES or one.states >= FITTED_STATES

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_number, variant_called
+from ...gen.variants.known import variant_called
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import any_of, by_part
-from .finding import PARTLY, Names
-from .local import Explained
+from .failing import any_of, blocks_of
+from .finding import PARTLY, Explanation
 from .search import Search
 
 ALONE, ALONE_SHARE = 2, 0.02
@@ -23,53 +21,8 @@ MOST_PLACED = 2
 """Maximum variants of what holds in some place alone: three and a place fit many cases by chance."""
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """Variants that explain the cases of `mask` (n,) of those that failed.
-
-    `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where`
-    names the only cases or places that show it, and it is `certain` if no other case speaks against that.
-    It is `stepwise` if it explains steps, and not cases as a whole.
-    """
-
-    names: Names
-    mask: Array
-    near: float
-    contradicted: int = 0
-    where: str = ""
-    certain: bool = True
-    stepwise: bool = False
-
-    @property
-    def explains(self) -> int:
-        """How many cases it explains."""
-        return int(self.mask.sum())
-
-    @property
-    def parts(self) -> int:
-        """How many variants it has besides the first, and fitted numbers."""
-        return len(self.names) - 1 + any(map(has_number, self.names))
-
-    @property
-    def rank(self) -> tuple[float, ...]:
-        """A key that sorts the best first: what is certain, has few variants, and is least contradicted.
-
-        Then what is so everywhere, explains more, is in the catalogue without a number, and is nearer.
-        """
-        unlisted = sum((name not in CATALOGUE) + has_number(name) for name in self.names)
-        return (
-            not self.certain,
-            len(self.names),
-            self.contradicted,
-            bool(self.where),
-            -self.explains,
-            unlisted,
-            self.near,
-        )
-
-
 def explanations(
-    search: Search, placed: Sequence[Explained], passing: Passing, which: Array
+    search: Search, placed: Sequence[Explanation], passing: Passing, which: Array
 ) -> list[Explanation]:
     """List what explains failing cases of `which` (n,) and passing cases do not refute, the best first.
 
@@ -84,32 +37,27 @@ def explanations(
         near = float(np.median(search.distances[names][mask]))
         one = Explanation(names, mask, near, count)
         if count > PARTLY * one.explains:
-            explained = [(part.block, rows) for part, rows in by_part(search.parts, mask)]
-            places = what_tells_apart(explained, others) if len(names) <= MOST_PLACED else []
+            few = len(names) <= MOST_PLACED
+            places = what_tells_apart(blocks_of(search.parts, mask), others) if few else []
             where = next(iter(places), "")
             if not where and one.explains <= min(count, which.sum() / 2):
                 continue
             one = replace(one, where=where, certain=bool(where))
         found.append(one)
-    for placed_one in placed:
-        _add(found, placed_one, which)
+    for one in placed:
+        _add(found, replace(one, mask=one.mask & which))
     return sorted(found, key=lambda one: one.rank)
 
 
-def _add(found: list[Explanation], placed: Explained, which: Array) -> None:
+def _add(found: list[Explanation], placed: Explanation) -> None:
     """Add what explains one step at a time; to the same explanation, where that is of whole cases."""
-    mask = placed.cases & which
     for at, one in enumerate(found):
         if one.names == placed.names and one.certain and not (placed.certain and placed.where):
-            more = mask if placed.certain else False
-            found[at] = replace(
-                one, mask=one.mask | more, certain=placed.certain or bool(one.where)
-            )
+            mask = one.mask | placed.mask if placed.certain else one.mask
+            found[at] = replace(one, mask=mask, certain=placed.certain or bool(one.where))
             return
-    if mask.any():
-        found.append(
-            Explanation(placed.names, mask, 0.5, 0, placed.where, placed.certain, stepwise=True)
-        )
+    if placed.mask.any():
+        found.append(placed)
 
 
 def fewest(found: Sequence[Explanation]) -> list[Explanation]:

@@ -25,8 +25,11 @@ SPREAD = 3
 
 MOST_ERROR = 1e300
 """Maximum error that is counted: no sum of these overflows."""
-MOST_BYTES = 256 << 20
-"""Maximum bytes of the failing cases that are kept to be explained; all that are shipped take less."""
+MOST_BYTES, MOST_WORK = 256 << 20, 1 << 31
+"""Maximum bytes of the failing cases that are kept to be explained, and work of one variant of all of them.
+
+All that are shipped take less. A hundred variants of all are tried, of two seconds each (gen.variants.work).
+"""
 
 
 class FailingBlock:
@@ -123,6 +126,11 @@ def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[Faili
         start += len(part)
 
 
+def blocks_of(parts: Sequence[FailingBlock], which: Array) -> list[tuple[Block, Array]]:
+    """List the blocks of some failing cases, each with which of its cases `which` (n,) says."""
+    return [(part.block, rows) for part, rows in by_part(parts, which) if rows.any()]
+
+
 def any_of(masks: Iterable[Array], count: int) -> Array:
     """(count,) Join masks of the failing cases."""
     return np.asarray(np.any([np.zeros(count, bool), *masks], axis=0))
@@ -139,30 +147,39 @@ def evenly(items: Array, most: int) -> Array:
 class Failing:
     """The failing cases that are kept to be explained, and the others.
 
-    `left_out` are the (dtype, id) of cases too large for variants; and, where all together are larger than
-    MOST_BYTES, of those of most work.
+    `left_out` are the (dtype, id) of cases too large for variants; and, where all together are more than
+    MOST_BYTES or MOST_WORK, of some of those of most work.
     """
 
     parts: list[FailingBlock] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    _held: int = 0
+    _bytes: int = 0
+    _work: int = 0
 
     def add(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
         """Keep the failing cases of a block, if there is room."""
         if too_large(block.question(0)):
             self._leave_out(block)
             return
-        self.parts.append(FailingBlock(block, observed, criterion))
-        self._held += self.parts[-1].bytes
-        while self._held > MOST_BYTES:
+        self._keep(FailingBlock(block, observed, criterion))
+        while self._bytes > MOST_BYTES or self._work > MOST_WORK:
             place = max(range(len(self.parts)), key=lambda place: self.parts[place].work)
             largest = self.parts.pop(place)
-            self._held -= largest.bytes
-            self._leave_out(largest.block)
+            self._bytes -= largest.bytes
+            self._work -= largest.work * len(largest)
+            half = np.arange(len(largest)) < len(largest) // 2
+            self._leave_out(largest.block.rows(~half))
+            if half.any():
+                self._keep(largest.rows(half))
+
+    def _keep(self, part: FailingBlock) -> None:
+        self.parts.append(part)
+        self._bytes += part.bytes
+        self._work += part.work * len(part)
 
     def clear(self) -> None:
         """Keep none."""
-        self.parts, self.left_out, self._held = [], [], 0
+        self.parts, self.left_out, self._bytes, self._work = [], [], 0, 0
 
     def _leave_out(self, block: Block) -> None:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]

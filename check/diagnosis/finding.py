@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
-from ...gen.variants.known import variant_called
+from ...gen.variants.catalogue import CATALOGUE
+from ...gen.variants.known import has_number, variant_called
 from ...gen.variants.variant import Variant
 from ..judging.judge import Mixed
 
@@ -24,6 +26,56 @@ PARTLY = 0.05
 def names_of(variants: Sequence[Variant]) -> Names:
     """List the names of variants, in their order."""
     return tuple(variant.name for variant in variants)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Variants that explain the cases of `mask` (n,) of those that failed.
+
+    `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where`
+    names the only cases or places that show it, "" for everywhere. It is `certain` unless other cases speak
+    against it. What was found one step at a time gives so many `states` that are wrong by themselves.
+    """
+
+    names: Names
+    mask: Array
+    near: float = 0.5
+    contradicted: int = 0
+    where: str = ""
+    certain: bool = True
+    states: int = 0
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants of these names."""
+        return tuple(map(variant_called, self.names))
+
+    @property
+    def explains(self) -> int:
+        """How many cases it explains."""
+        return int(self.mask.sum())
+
+    @property
+    def parts(self) -> int:
+        """How many variants it has besides the first, and fitted numbers."""
+        return len(self.names) - 1 + any(map(has_number, self.names))
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """A key that sorts the best first: what is certain, has few variants, and is least contradicted.
+
+        Then what is so everywhere, explains more, is in the catalogue without a number, and is nearer.
+        """
+        unlisted = sum((name not in CATALOGUE) + has_number(name) for name in self.names)
+        return (
+            not self.certain,
+            len(self.names),
+            self.contradicted,
+            bool(self.where),
+            -self.explains,
+            unlisted,
+            self.near,
+        )
 
 
 @dataclass(frozen=True)

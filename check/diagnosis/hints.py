@@ -9,7 +9,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, by_part, elements, is_wrong, under_readings
+from .failing import FailingBlock, blocks_of, by_part, elements, is_wrong, under_readings
 from .local import Local
 from .places import Split, elements_by_role, where
 
@@ -21,16 +21,15 @@ MOST_CONDITIONS = 3
 
 def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local) -> list[str]:
     """List sentences on the cases `which` (n,) of `parts`, each true of all of them."""
-    chosen = [(part, rows) for part, rows in by_part(parts, which) if rows.any()]
-    if not chosen:
+    if not which.any():
         return []
     passed = [(block, np.ones(len(block), bool)) for block in passing.blocks]
     known = "none of them passed"
     if passing.every > 1.0:
         known = "of the cases that passed, those that were looked at are others"
-    apart = what_tells_apart([(part.block, rows) for part, rows in chosen], passed)
+    apart = what_tells_apart(blocks_of(parts, which), passed)
     found = [f"these are the cases {one}: {known}" for one in apart[:MOST_CONDITIONS]]
-    some = [part.rows(rows) for part, rows in chosen]
+    some = [part.rows(rows) for part, rows in by_part(parts, which) if rows.any()]
     found += _of_one_output(some) or _of_steps(local, which)
     if not any(np.isfinite(elements(part.observed, 1)).all(axis=1).any() for part in some):
         found.append("every case has an infinity or a NaN where there should be none")

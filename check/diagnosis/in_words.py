@@ -12,8 +12,7 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.readings import SILENT
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import variant_called
-from .explanations import Explanation
-from .finding import ACCEPTED, Finding, Names
+from .finding import ACCEPTED, Explanation, Finding, Names
 from .search import Search
 
 
@@ -49,7 +48,7 @@ def finding_by_case(
 
 def finding_of(search: Search, one: Explanation, found: Sequence[Explanation]) -> Finding:
     """Put an explanation in words, with others of those found that explain the same cases as well."""
-    variants = [variant_called(name) for name in one.names]
+    variants = one.variants
     listed = all(name in CATALOGUE for name in one.names)
     alternatives = tuple(
         other.names

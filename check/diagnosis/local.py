@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -13,8 +13,8 @@ from ...gen.variants.variant import Variant
 from ...vectors.block import Block
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, any_of, evenly
-from .finding import Names, names_of
+from .failing import FailingBlock, evenly
+from .finding import Explanation, names_of
 from .places import Split, where
 from .steps import Steps, share_left, steps_of
 
@@ -22,53 +22,17 @@ MOST_BLOCKS, CASES_EACH = 24, 6
 """Maximum blocks of passing cases whose steps candidates are tested on, and cases of each: 144 in all."""
 
 
-@dataclass(frozen=True)
-class Explained:
-    """What variants explain together one step at a time.
-
-    `cases` (n,) are those of the cases that failed, and `where` says where it is so, "" for everywhere. It is
-    `certain` unless states that would show it are otherwise, and no place tells which. `states` of the cases
-    are wrong by themselves.
-    """
-
-    variants: tuple[Variant, ...]
-    cases: Array
-    where: str
-    certain: bool
-    states: int
-
-    @property
-    def names(self) -> Names:
-        """The names of the variants."""
-        return names_of(self.variants)
-
-
-def all_of(placed: Iterable[Explained], count: int) -> Array:
-    """(count,) Join the failing cases of those that are certain."""
-    return any_of((one.cases for one in placed if one.certain), count)
-
-
 class Local:
-    """The steps of all failing cases, and of some that passed.
+    """The steps of the failing cases of `parts`, the first of `count`, and of some cases that passed."""
 
-    Trying one combination of variants on all of them takes `most_work` at most (gen.variants.work).
-    """
-
-    def __init__(
-        self, parts: Sequence[FailingBlock], passing: Passing, count: int, most_work: int
-    ) -> None:
+    def __init__(self, parts: Sequence[FailingBlock], passing: Passing, count: int) -> None:
         self.count = count
-        self.passed_over = np.zeros(count, bool)
-        """(n,) the cases whose steps are not looked at, for there are too many."""
-        starts = np.cumsum([0, *map(len, parts)])
-        self.steps: list[tuple[int, Steps]] = []
-        left = most_work
-        for place in sorted(range(len(parts)), key=lambda place: parts[place].work):
-            left -= 2 * parts[place].work * len(parts[place])
-            if left < 0:
-                self.passed_over[starts[place] : starts[place + 1]] = True
-                continue
-            self.steps += [(int(starts[place]), one) for one in steps_of(parts[place])]
+        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        self.steps = [
+            (start, one)
+            for start, part in zip(starts, parts, strict=False)
+            for one in steps_of(part)
+        ]
         self._passing = passing
 
     def explained(
@@ -76,7 +40,7 @@ class Local:
         variants: tuple[Variant, ...],
         passed: Iterable[tuple[Block, Array]] | None = None,
         otherwise: Array | None = None,
-    ) -> Explained | None:
+    ) -> Explanation | None:
         """Find the cases that variants explain together, and where.
 
         None where they explain none, or would spoil states of these that are right. They are tested on
@@ -111,13 +75,14 @@ class Local:
                 if (cases := np.asarray(off.any(axis=(1, 2, 3)))).any():
                     states.append((steps, np.zeros_like(off), off))
                     contradicting.append((steps.part.block, _rows(steps, cases)))
+        one = Explanation(names_of(variants), found, states=wrong)
         if not within and not contradicting:
-            return Explained(variants, found, "", True, wrong)
+            return one
         places = [] if within else what_tells_apart(explained, contradicting)
         place = places[0] if places else where(states)
         if within and not place:
             return None
-        return Explained(variants, found, place, bool(place), wrong)
+        return replace(one, where=place, certain=bool(place))
 
     def helped(self, variants: Sequence[Variant], most_left: float) -> Array:
         """(n,) Say of which failing cases variants leave together no more than a share of the errors."""

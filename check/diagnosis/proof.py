@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_fitted_number, variant_called
-from ...gen.variants.variant import Variant
+from ...gen.variants.known import has_fitted_number
 from .asked import what_tells_apart
 from .contradictions import Blocks, Passing, excluded
-from .explanations import MOST_PLACED, Explanation, fewest
-from .failing import FailingBlock, any_of, by_part
-from .finding import PARTLY, Names
+from .explanations import MOST_PLACED, fewest
+from .failing import FailingBlock, any_of, blocks_of, by_part
+from .finding import PARTLY, Explanation, Names
 from .local import Local
 
 NEARER = 0.4
@@ -60,15 +60,15 @@ class Proof:
             chosen = [self._believed(one, chosen) for one in chosen]
         return chosen
 
-    def _passed(self, names: Names) -> Blocks:
-        """List the cases that passed and that variants exclude, by blocks: they are looked for once."""
-        if names not in self._excluded:
-            self._excluded[names] = self._passing.excluding(_variants(names))
-        return self._excluded[names]
+    def _passed(self, one: Explanation) -> Blocks:
+        """List the cases that passed and that an explanation excludes, by blocks; look for them once."""
+        if one.names not in self._excluded:
+            self._excluded[one.names] = self._passing.excluding(one.variants)
+        return self._excluded[one.names]
 
     def _tested(self, one: Explanation) -> Explanation:
         """Say where an explanation holds; leave it uncertain, if cases that passed speak against it."""
-        passed = self._passed(one.names)
+        passed = self._passed(one)
         return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
@@ -87,7 +87,7 @@ class Proof:
         against = self._otherwise(one, others, [o for o in certain if not _weaker(o, one)])
         if int(left.sum()) > _admitted(one):
             against |= left
-        return self._placed(one, self._passed(one.names), against) if against.any() else one
+        return self._placed(one, self._passed(one), against) if against.any() else one
 
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
         """(n,) Find the failing cases that nothing certain explains that has all of these variants."""
@@ -101,11 +101,10 @@ class Proof:
 
     def _left(self, one: Explanation, unexplained: Array) -> Array:
         """(n,) Find which of the unexplained cases would show an explanation, and are no nearer to it."""
-        left, variants = unexplained, _variants(one.names)
-        fitted = any(map(has_fitted_number, one.names))
-        if left.any() and not fitted and all(variant.within_a_step for variant in variants):
-            left = left & ~self._local.helped(variants, NEARER)
-        return self._shown(one.names, left)
+        left, fitted = unexplained, any(map(has_fitted_number, one.names))
+        if left.any() and not fitted and all(variant.within_a_step for variant in one.variants):
+            left = left & ~self._local.helped(one.variants, NEARER)
+        return self._shown(one, left)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:
         """(n,) Find which cases of `others` speak against an explanation.
@@ -116,50 +115,49 @@ class Proof:
         found = np.zeros_like(others)
         for other in chosen:
             if other is not one:
-                mine = self._shown(one.names, others & other.mask)
+                mine = self._shown(one, others & other.mask)
                 found |= mine & ~self._together(one, other, mine)
         return found
 
     def _together(self, one: Explanation, other: Explanation, which: Array) -> Array:
         """(n,) Find the cases that two explanations explain together: one does not show beside the other."""
-        variants = _variants(dict.fromkeys((*one.names, *other.names)))
-        found = []
-        for part, rows in by_part(self._parts, which):
-            mine = np.zeros(len(part), bool)
-            if rows.any() and not any(variant.arithmetic for variant in variants):
-                far = part.rows(rows).distances([variants, variants[::-1]])
-                mine[rows] = (far <= 1.0).all(axis=0)  # not as what is done last alone
-            found.append(mine)
-        return _whole(found, len(which))
+        variants = list(dict.fromkeys((*one.variants, *other.variants)))
+        if any(variant.arithmetic for variant in variants):
+            return np.zeros_like(which)
+        both = [variants, variants[::-1]]  # not as what is done last alone
+        return self._those(which, lambda part: (part.distances(both) <= 1.0).all(axis=0))
 
-    def _shown(self, names: Names, which: Array) -> Array:
-        """(n,) Find the failing cases of `which` that would show each of some variants."""
-        found = []
-        for part, rows in by_part(self._parts, which):
-            mine, operator = rows.copy(), OPERATORS[part.block.operator]
-            variants = _variants(names)
-            if not all(variant.means_something_for(operator) for variant in variants):
-                mine[:] = False
-            if mine.any():
-                each = [(variant,) for variant in variants]
-                mine &= excluded(part.block, each, part.criterion).all(axis=0)
-            found.append(mine)
-        return _whole(found, len(which))
+    def _shown(self, one: Explanation, which: Array) -> Array:
+        """(n,) Find the failing cases of `which` that would show each variant of an explanation."""
+
+        def show(part: FailingBlock) -> Any:
+            operator, each = OPERATORS[part.block.operator], [(v,) for v in one.variants]
+            meant = all(variant.means_something_for(operator) for variant in one.variants)
+            return meant & excluded(part.block, each, part.criterion).all(axis=0)
+
+        return self._those(which, show)
+
+    def _those(self, which: Array, judge: Callable[[FailingBlock], Any]) -> Array:
+        """(n,) Find the failing cases at hand among `which` of which a judge says so."""
+        found = np.zeros_like(which)
+        of, into = (by_part(self._parts, mask) for mask in (which, found))
+        for (part, rows), (_, mine) in zip(of, into, strict=True):
+            if rows.any():
+                mine[rows] = judge(part.rows(rows))
+        return found
 
     def _placed(self, one: Explanation, passed: Blocks, otherwise: Array) -> Explanation:
         """Say where an explanation holds: not in those that `passed`, nor in failing ones `otherwise` (n,).
 
         It is uncertain, if nothing tells where.
         """
-        if not one.stepwise and len(one.names) <= MOST_PLACED:
-            failed = [(p.block, rows) for p, rows in by_part(self._parts, otherwise) if rows.any()]
-            explained = [(p.block, rows) for p, rows in by_part(self._parts, one.mask)]
-            if places := what_tells_apart(explained, [*passed, *failed]):
+        if not one.states and len(one.names) <= MOST_PLACED:
+            others = [*passed, *blocks_of(self._parts, otherwise)]
+            if places := what_tells_apart(blocks_of(self._parts, one.mask), others):
                 return one if one.where in places else replace(one, where=places[0])
-        variants = _variants(one.names)
-        if all(variant.within_a_step for variant in variants):
-            local = self._local.explained(variants, passed, otherwise)
-            if local is not None and local.certain and (mask := one.mask & local.cases).any():
+        if all(variant.within_a_step for variant in one.variants):
+            local = self._local.explained(one.variants, passed, otherwise)
+            if local is not None and local.certain and (mask := one.mask & local.mask).any():
                 return replace(one, mask=mask, where=local.where)
         return replace(one, certain=False)
 
@@ -182,16 +180,3 @@ def _of_few_bits(name: str) -> bool:
     There are many, and one fits a case of wide tolerances by chance.
     """
     return name not in CATALOGUE or CATALOGUE[name].kind == "precision"
-
-
-def _variants(names: Iterable[str]) -> tuple[Variant, ...]:
-    return tuple(map(variant_called, names))
-
-
-def _whole(each: Sequence[Array], count: int) -> Array:
-    """(count,) Join masks of parts; cases that are not at hand are in none."""
-    found = np.zeros(count, bool)
-    if each:
-        whole = np.concatenate(each)
-        found[: len(whole)] = whole
-    return found

@@ -1,7 +1,7 @@
 """Searching for variants that explain failing cases: alone, and several at once.
 
 Each is tried on a few failing cases. What explains one of them is then tried on all. The work is known before
-it is done (gen.variants.work): where it is too much, the cases of least work are tried.
+it is done (gen.variants.work): where it is too much, those of least work are tried.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ BEAM = 12
 """Maximum pairs, and more, that are continued by one more variant: each takes as long as the whole pool."""
 SEARCHING = 3 << 32
 """Maximum work of looking for what explains sampled cases: some 13 s (gen.variants.work)."""
-EXPLAINING = 1 << 37
-"""Maximum work of trying on all cases what explains one: some two minutes."""
 _SHARE = 2
 """A stage may take one half of what is left: so there is something for what comes later."""
 
@@ -47,14 +45,10 @@ class Search:
         numbers = np.concatenate([np.zeros(0, bool), *(part.holds_numbers for part in parts)])
         self.parts, self.which = parts, which.copy()
         self.which[: len(numbers)] &= numbers
-        self.searching, self.explaining = SEARCHING, EXPLAINING
+        self.searching = SEARCHING
         self.starts = np.cumsum([0, *map(len, parts)])
-        self.by_work = sorted(range(len(parts)), key=lambda place: parts[place].work)
         self.passed_over = np.arange(len(which)) >= self.starts[-1]
-        """(n,) the cases on which something was not tried, for it took too long.
-
-        That is what explains others; or, in any case that is left, what a stage of the search tries.
-        """
+        """(n,) the cases that were not looked at, or among which a stage would take too long."""
         self.distances: dict[Names, Array] = {}
         self.found: list[Variant] = []
         """What explains failing cases alone, or their steps: what is tried together with others."""
@@ -109,19 +103,11 @@ class Search:
         return list({v.name: v for v in turns if v.kind in kinds}.values())[:most]
 
     def on_all(self, several: Sequence[tuple[Variant, ...]]) -> None:
-        """Try combinations of variants on all failing cases, as far as there is work left for it."""
+        """Try combinations of variants on all failing cases."""
         known = {names for tried in self.distances for names in (tried, tried[::-1])}
         new = [one for one in several if names_of(one) not in known]
-        found = np.full((len(new), len(self.which)), np.inf)
-        room = self.explaining // _SHARE
-        for place in self.by_work:
-            part, rows = self.parts[place], slice(*self.starts[place : place + 2])
-            room -= (cost := part.work * len(part) * len(new))
-            if room < 0:
-                self.passed_over[rows] = True
-                continue
-            self.explaining -= cost
-            found[:, rows] = part.distances(new)
+        each = [np.full((len(new), len(self.which) - int(self.starts[-1])), np.inf)]
+        found = np.concatenate([*(part.distances(new) for part in self.parts), *each], axis=1)
         self.distances |= dict(zip(map(names_of, new), found, strict=True))
 
     def sample(
@@ -136,7 +122,7 @@ class Search:
         works = [part.work for part in self.parts]
         places = [at for at, rows in enumerate(each) if rows.size and works[at] <= most]
         sample = []
-        for place in sorted(evenly(np.array(places, int), most_parts), key=self.by_work.index):
+        for place in sorted(evenly(np.array(places, int), most_parts), key=works.__getitem__):
             part = self.parts[place]
             rows = evenly(each[place], min(most_rows, most // part.work))
             if rows.size:

@@ -23,7 +23,7 @@ from ...vectors.case import difference
 from ..judging.criterion import Criterion
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, by_part, is_wrong, under_readings
+from .failing import FailingBlock, blocks_of, is_wrong, under_readings
 from .finding import Finding, Names
 from .hints import wrong_elements
 from .places import elements_by_role
@@ -113,7 +113,7 @@ def _of_constant(
         known = np.isnan(value) or not ((inside | others) & ~mine).any()
         if mine.any() and known and ((mine & beside).any() or names[0].startswith("constant")):
             explained[names] = mine
-            against[names] = [(p.block, rows) for p, rows in by_part(parts, others) if rows.any()]
+            against[names] = blocks_of(parts, others)
     for block in passing.every_block() if explained else ():
         right = (block, dict(block.answer.outputs), passing.criteria[block.dtype])
         passed = _outputs([right], value, real=real)
@@ -125,7 +125,7 @@ def _of_constant(
         explained, key=lambda one: (-int(explained[one].sum()), bool(against[one]))
     ):
         mine = explained[names]
-        blocks = [(part.block, rows) for part, rows in by_part(parts, mine) if rows.any()]
+        blocks = blocks_of(parts, mine)
         where = what_tells_apart(blocks, against[names]) if against[names] else [""]
         if where and not refuted[mine].all():
             operator = OPERATORS[blocks[0][0].operator]

@@ -14,8 +14,8 @@ from grucible.cases.dtypes import Arrays
 from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
-from grucible.check.diagnosis.explanations import Explanation
 from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.finding import Explanation
 from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.proof import Proof
 from grucible.check.diagnosis.repeated import answered_otherwise
@@ -85,10 +85,10 @@ def test_of_many_cases_that_passed_all_are_asked_before_anything_is_certain(
     failing = block.rows(rows[::2])
     parts = [FailingBlock(failing, {"Ho": variants_run(HALVED.name)(failing)["Ho"]}, REQUIRED)]
     every = np.ones(len(failing), bool)
-    one = Explanation((HALVED.name,), every, near=0.1)
+    one = Explanation((HALVED.name,), every)
     for others, certain in ((rows[:0], True), (rows[1::2], False)):
         passing = Passing([Passed(FILE, block.path, others)])
-        local = Local(parts, passing, len(failing), 1 << 40)
+        local = Local(parts, passing, len(failing))
         [proven] = Proof(parts, passing, local, every).chosen([one])
         assert proven.certain is certain
 
@@ -98,8 +98,8 @@ def test_two_cases_make_no_loss_of_precision_certain(count: int, certain: bool) 
     name, block = "wr-in-bfloat16", core_blocks(CELL)[0].rows(np.arange(count))
     every, passing = np.ones(count, bool), Passing(())
     parts = [FailingBlock(block, dict(variants_run(name)(block)), REQUIRED)]
-    proof = Proof(parts, passing, Local(parts, passing, count, 1 << 40), every)
-    [proven] = proof.chosen([Explanation((name,), every, near=0.1)])
+    proof = Proof(parts, passing, Local(parts, passing, count), every)
+    [proven] = proof.chosen([Explanation((name,), every)])
     assert proven.certain is certain
 
 
@@ -108,10 +108,10 @@ def test_where_no_step_of_a_failing_case_is_explained_nothing_is() -> None:
     wrong = variants_run(HALVED.name)(block)["Ho"].copy()
     wrong[0] += 0.1
     parts = [FailingBlock(block, {"Ho": wrong}, REQUIRED)]
-    local = Local(parts, Passing([]), 2, 1 << 40)
+    local = Local(parts, Passing([]), 2)
     found = local.explained((HALVED,), [])
     assert found is not None
-    assert found.cases.tolist() == [False, True]
+    assert found.mask.tolist() == [False, True]
     assert local.explained((HALVED,), [], otherwise=np.array([False, True])) is None
 
 
