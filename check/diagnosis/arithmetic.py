@@ -8,19 +8,14 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
-from ...vectors.case import REQUIRED, difference
-from .failing import FailingBlock, by_part
+from ...vectors.case import REQUIRED
+from .failing import FailingBlock
 from .finding import Finding
 
 MOST_PASSING = 0.1
 """Maximum share of passing cases in a dtype that is computed coarsely: some are exact in a coarse type."""
 MOST = 0.5
 """Minimum share of failing cases whose outputs are float32 numbers: others may fail for another reason."""
-ROUNDED = 2.0
-"""Maximum units in the last place of outputs rounded near the end: one rounding makes half a unit."""
-GRID_SMALL, GRID_FEWEST = 2.0**-5, 16
-"""Maximum size of numbers that show a fixed-point grid: floating-point numbers are finer there.
-Minimum count of them: 16 floating-point numbers are hardly ever all on a grid."""
 
 
 def sound(dtype: str, name: str) -> bool:
@@ -51,12 +46,8 @@ def arithmetic_findings(
     narrow = _numbers_of("float32", parts, count) & wide
     mine = narrow & left & ~fine & (np.array(fits) == "float32")
     explained, most = int(mine.sum()), MOST_PASSING * (mine.sum() + passed.get("float64", 0))
-    if not explained or narrow.sum() <= MOST * wide.sum() or passed.get("float64", 0) > most:
-        return
-    if not _on_a_grid("float32", parts, narrow):
-        about = "float64 computed in float32 arithmetic, at least in part"
-        if _units_off("float32", parts, mine) <= ROUNDED:
-            about = "float64 outputs rounded to float32, or computed in it near the end"
+    if explained and narrow.sum() > MOST * wide.sum() and passed.get("float64", 0) <= most:
+        about = "float64 outputs are numbers of float32, and as near as its arithmetic comes"
         yield Finding(("float32",), "arithmetic", about, explained, count), mine
 
 
@@ -81,19 +72,6 @@ def _coarsest(dtype: str, names: set[str]) -> str:
     return ""
 
 
-def _units_off(name: str, parts: Sequence[FailingBlock], which: Array) -> float:
-    """Compute the largest error of the cases `which` (n,), in units in the last place of a type."""
-    worst = 0.0
-    for part, rows in by_part(parts, which):
-        for output, array in part.observed.items():
-            right = part.block.answer.outputs[output][rows].astype(np.float64)
-            finite = np.isfinite(right)
-            off = difference(array[rows].astype(np.float64), right)[finite]
-            units = off / FLOAT_TYPES[name].spacing(right[finite])
-            worst = max(worst, float(units.max(initial=0.0)))
-    return worst
-
-
 def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
     """Say of which failing cases (count,) all outputs are numbers of a type; of those not at hand, none."""
     found = [np.zeros(0, bool)]
@@ -107,16 +85,3 @@ def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
         found.append(whole)
     known = np.concatenate(found)
     return np.pad(known, (0, count - len(known)))
-
-
-def _on_a_grid(name: str, parts: Sequence[FailingBlock], which: Array) -> bool:
-    """Say whether all outputs of the cases `which` (n,), small ones too, are multiples of one number."""
-    step, found = 2.0 ** -(FLOAT_TYPES[name].precision + 1), 0
-    for part, rows in by_part(parts, which):
-        for array in part.observed.values():
-            values = np.abs(array[rows].astype(np.float64))
-            small = values[(values > 0) & (values < GRID_SMALL)]
-            if (small % step != 0).any():
-                return False
-            found += small.size
-    return found >= GRID_FEWEST

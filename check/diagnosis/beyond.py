@@ -20,8 +20,7 @@ from .finding import Names, names_of
 from .fitting import fitted
 from .solving import solved
 from .steps import Steps, steps_of
-from .trying import Shares, Variants, explains, listed
-from .units import in_some_units
+from .trying import Shares, Variants, explains, in_some_units, listed
 
 MOST_ROWS = 6
 """Maximum rows of steps of a case that are looked at: they hold hundreds of states."""

@@ -19,6 +19,7 @@ from .failing import evenly
 from .finding import Finding
 from .local import Local
 from .steps import Steps, share_left
+from .trying import errors_at
 
 MOST_LEFT = 0.4
 """Maximum share of the error of rows, or of a case, that a curve leaves; a false one leaves most."""
@@ -34,8 +35,6 @@ ROUNDS, SLOPE, LONGEST = 4, 1e-4, 1.0
 """How often heights are improved, the change by which slopes are taken, and the maximum improvement."""
 RIDGE = 1e-3
 """What keeps heights near zero that hardly any state depends on, by the size of slopes."""
-LARGEST = 1e12
-"""Maximum error in units of what is admitted; squares of larger ones overflow."""
 ALIKE = 0.3
 """Maximum difference of a height that both halves agree on, by the larger one."""
 
@@ -106,14 +105,11 @@ def _fit(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
 
 def _errors(asked: str, curves: Sequence[Array], several: Sequence[Steps]) -> Array:
     """(c, states) observed less given under each curve, in units of what is admitted."""
-    variants, found = [[with_curve(asked, one.tolist())] for one in curves], []
-    for one in several:
-        taken = np.broadcast_to(one.taken[:, None, :, None], one.seen.shape)
-        off = (one.seen - one.given(variants))[:, taken]
-        found.append(off / np.maximum(one.limits[taken], 1e-30))
-    errors = np.concatenate(found, axis=1)
-    some = errors[:, :: max(1, errors.shape[1] // MOST_STATES)]
-    return np.asarray(np.nan_to_num(np.clip(some, -LARGEST, LARGEST)))
+    variants = [[with_curve(asked, one.tolist())] for one in curves]
+    taken = [np.broadcast_to(one.taken[:, None, :, None], one.seen.shape) for one in several]
+    each = [errors_at(one, here, variants) for one, here in zip(several, taken, strict=True)]
+    errors = np.concatenate(each, axis=1)
+    return errors[:, :: max(1, errors.shape[1] // MOST_STATES)]
 
 
 def _only(several: Sequence[tuple[Steps, Array]]) -> list[Steps]:

@@ -25,12 +25,18 @@ from .contradictions import Passing
 from .curves import find_other_function
 from .explanations import explanations
 from .failing import FailingBlock, any_of
-from .finding import Diagnosis, Explanation, Names, in_order, names_of
-from .hints import hints
-from .in_words import finding_by_case, finding_of
+from .finding import (
+    Diagnosis,
+    Explanation,
+    Names,
+    finding_by_case,
+    finding_of,
+    in_order,
+    names_of,
+)
+from .hints import Replies, answered_otherwise, hints
 from .local import Local
 from .proof import Proof
-from .repeated import Replies, answered_otherwise
 from .search import Search
 from .unwritten import unwritten
 
@@ -88,7 +94,7 @@ def diagnose(
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*unfilled, *coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
-    findings += [finding_of(search, one, found) for one in chosen]
+    findings += [finding_of(parts, one, found) for one in chosen]
     explained |= any_of((one.mask for one in chosen), len(rows))
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
@@ -99,7 +105,7 @@ def diagnose(
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
         hints=notes,
-        by_case=finding_by_case(search, rows, findings, found, (*unfilled, *curved, *coarser)),
+        by_case=finding_by_case(parts, rows, findings, found, (*unfilled, *curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
 

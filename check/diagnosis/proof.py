@@ -24,6 +24,9 @@ NEARER = 0.4
 SOME = 3
 """Minimum cases of what is in no catalogue, or a loss of precision; many fit two cases by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
+BESIDES = 10
+"""Maximum cases whose error a mistake takes in part, for each that it explains; where two mistakes show in
+most cases together, each shows alone in some."""
 FEW = 0.25
 """Maximum unexplained cases that need no reason, for each that is explained; few cases look alike."""
 
@@ -103,7 +106,8 @@ class Proof:
         """(n,) Find which of the unexplained cases would show an explanation, and are no nearer to it."""
         left, fitted = unexplained, any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in one.variants):
-            left = left & ~self._local.helped(one.variants, NEARER)
+            helped = left & self._local.helped(one.variants, NEARER)
+            left = left & ~helped if helped.sum() <= BESIDES * one.explains else left
         return self._shown(one, left)
 
     def _otherwise(self, one: Explanation, others: Array, chosen: Iterable[Explanation]) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.sums import PRODUCTS, with_terms
 from .steps import Steps
-from .trying import Variants, explains, shares
+from .trying import Variants, errors_at, explains, shares
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -35,8 +35,6 @@ SLOPE = 2.0**-13
 """The change of a coefficient by which slopes are taken: its square is near float32's precision."""
 CLEARLY = 1e-3
 """Minimum by which a Gauss-Newton step must lower the cost; less changes no coefficient that counts."""
-LARGEST = 1e12
-"""Maximum error in units of what is admitted; squares of larger ones overflow."""
 PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
 """What coefficients may be multiples of one part of; the first that does is taken, as people write it."""
 FEWEST = 1e-6
@@ -124,11 +122,9 @@ class _Problem:
 
     def _errors(self, several: Sequence[_Sum]) -> Array:
         """(c, states) Compute observed less given, in units of what is admitted, for each of several sums."""
-        sums, found = [one.variants(one.numbers) for one in several], []
-        for steps, usable in self._several:
-            off = (steps.seen - steps.given(sums))[:, usable]
-            found.append(off / np.maximum(steps.limits[usable], 1e-30))
-        return np.nan_to_num(np.clip(np.concatenate(found, axis=1), -LARGEST, LARGEST))
+        sums = [one.variants(one.numbers) for one in several]
+        found = [errors_at(steps, usable, sums) for steps, usable in self._several]
+        return np.concatenate(found, axis=1)
 
     def _slopes(
         self, several: Sequence[tuple[_Sum, Sequence[Term]]]

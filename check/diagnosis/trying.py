@@ -1,4 +1,4 @@
-"""How much of the states that are wrong by themselves variants give; and which have no number."""
+"""How much of the states that are wrong by themselves variants give: in all units, or in some alone."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import can_be_caught
+from ...gen.variants.fields import GROUPS
 from ...gen.variants.known import UNLISTED
+from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
+from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant
 from .failing import MOST_ERROR
 from .steps import Steps, bounded, share_left
 
 BATCH_BYTES = 2 << 20
 """What the steps of all variants that are computed at once may take."""
+LARGEST = 1e12
+"""Maximum error in units of what is admitted; squares of larger ones overflow."""
 
 
 Variants = tuple[Variant, ...]
@@ -44,6 +49,37 @@ def told_by(steps: Steps) -> list[Variant]:
     ]
 
 
+def in_some_units(steps: Steps) -> Shares:
+    """Variants in some hidden units alone that give every wrong state of some case.
+
+    Where states of other units are wrong in every case, only those are tried that make them so.
+    """
+    pool = [v for v in told_by(steps) if can_be_restricted(v)]
+    pool += [with_terms(f"a_{gates}", {part: -1.0}) for gates in GROUPS for part in "xpb"]
+    spreading, hidden = _spreading(steps, pool), steps.seen.shape[-1]
+    same: dict[bytes, list[str]] = {}
+    for name, (_, which) in UNITS.items():
+        if 0 < which(hidden).sum() < hidden:
+            same.setdefault(which(hidden).tobytes(), []).append(name)
+    for units in same.values():
+        _, which = UNITS[units[0]]
+        elsewhere = (steps.wrong & ~which(hidden)).any(axis=(1, 2, 3))
+        some = spreading if elsewhere.all() else pool
+        tried = shares(steps, [(restricted(variant, units[0]),) for variant in some])
+        for variant, (_, share) in zip(some, tried, strict=True):
+            if share == 1.0:
+                yield from (((restricted(variant, name),), 1.0) for name in units)
+
+
+def _spreading(steps: Steps, pool: Sequence[Variant]) -> list[Variant]:
+    """List the variants of some units that make others wrong, by the reset gate or what it multiplies."""
+    if steps.stack.semantics.reset_after:
+        return []
+    seen = steps.quantities_under([(), *((variant,) for variant in pool)])
+    right, *others = (np.stack([one["r"], one["u"]]) for one in seen)
+    return [v for v, other in zip(pool, others, strict=True) if not np.array_equal(other, right)]
+
+
 def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
     """Yield each combination with the share that it gives of all wrong states, or takes of their error.
 
@@ -67,6 +103,12 @@ def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
 def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
     """(c, n) Say whether combinations of variants give every state of a case that is wrong by itself."""
     return steps.explained(steps.near(steps.given(several)))
+
+
+def errors_at(steps: Steps, usable: Array, several: Sequence[Sequence[Variant]]) -> Array:
+    """(c, states) Compute observed less given at `usable` states, in units of what is admitted."""
+    off = (steps.seen - steps.given(several))[:, usable] / np.maximum(steps.limits[usable], 1e-30)
+    return np.asarray(np.nan_to_num(np.clip(off, -LARGEST, LARGEST)))
 
 
 def at_once(steps: Steps) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Advance, Alter, step
+from ..gru import Advance, Alter, Step, step
 from ..stacks import Float64
 from .approximate import UNLISTED_MISTAKES
 from .cell import (
@@ -57,18 +57,20 @@ def _activated_twice(of: str, function: str) -> Callable[[StackedSemantics], Alt
     return expressed(**{of: lambda q: Float64().activation(q[function], q[of], q["clip"])})
 
 
+def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
+    """Keep gates as they were in a step before."""
+    known = {name: getattr(before, name) for name in gates}
+    return lambda name, value: alter(name, known.get(name, value))
+
+
 def _in_place(
     first: tuple[str, ...], arithmetic: Any, semantics: StackedSemantics, alter: Alter
 ) -> Advance:
     """Write unit after unit into the state that later units read, with gates that are computed `first`."""
 
     def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
-        before = step(arithmetic, semantics, d, wx, old, alter)
-        gates, new = {name: getattr(before, name) for name in first}, old.copy()
-
-        def kept(name: str, value: Array) -> Array:
-            return alter(name, gates.get(name, value))
-
+        new = old.copy()
+        kept = _keeping(first, step(arithmetic, semantics, d, wx, old, alter), alter)
         for unit in range(new.shape[-1]):
             new[..., unit] = step(arithmetic, semantics, d, wx, new, kept).state[..., unit]
         return new
@@ -81,17 +83,16 @@ def _through(of: str, change: Callable[[Array], Array]) -> Callable[[StackedSema
     return expressed(**{of: lambda q: change(q[of])})
 
 
-def _state_overwritten(arithmetic: Any, semantics: StackedSemantics, alter: Alter) -> Advance:
-    """zt (.) Ht-1 is written over Ht-1 before reset gate and candidate are computed from it."""
+def _state_overwritten(
+    first: tuple[str, ...], arithmetic: Any, semantics: StackedSemantics, alter: Alter
+) -> Advance:
+    """Write zt (.) Ht-1 over Ht-1 when the gates `first` are computed; the rest is computed from it."""
 
     def advance(d: Any, _: int, __: Array, wx: Mapping[str, Any], old: Array) -> Array:
-        z = step(arithmetic, semantics, d, wx, old, alter).z
-
-        def kept(name: str, value: Array) -> Array:
-            return alter(name, z if name == "z" else value)
-
-        t = step(arithmetic, semantics, d, wx, z * old, kept).t
-        return np.asarray((1 - z) * t + z * old)
+        before = step(arithmetic, semantics, d, wx, old, alter)
+        kept = _keeping(first, before, alter)
+        t = step(arithmetic, semantics, d, wx, before.z * old, kept).t
+        return np.asarray((1 - before.z) * t + before.z * old)
 
     return advance
 
@@ -160,7 +161,9 @@ EXPRESSIONS = (
         for row, (whose, taken) in _ROWS.items()
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",
-            advance=_state_overwritten),
+            advance=partial(_state_overwritten, ("z",))),
+    Variant("state-overwritten-for-candidate", "zt (.) Ht-1 written over Ht-1 before the candidate is computed from it",
+            advance=partial(_state_overwritten, ("z", "r"))),
     *(mistaken(asked, mistake) for asked, mistake in UNLISTED_MISTAKES.items()),
     Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
             advance=partial(_in_place, ())),
@@ -186,6 +189,12 @@ NARROWER = (
         Variant(f"{name}-in-{kind}", f"{words} {rounded}", alter=_through(name, rounding))
         for kind, (rounded, rounding) in TYPES.items()
         for name, words in QUANTITIES.items()
+    ),
+    *(
+        Variant(f"products-{part}-in-{kind}", f"the products with {words} {rounded}",
+                alter=expressed(**{f"{part}_{gate}": lambda q, r=rounding, n=f"{part}_{gate}": r(q[n]) for gate in "zrh"}))
+        for kind, (rounded, rounding) in TYPES.items()
+        for part, words in (("x", "{w}"), ("p", "{r}"))
     ),
     *(
         Variant(f"state-read-in-{kind}", f"the state {rounded} where a step reads it",

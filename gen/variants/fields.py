@@ -70,9 +70,10 @@ def _first(count: int, m: Array) -> Array:
     return np.where(np.arange(m.shape[-1]) < count, m, 0)
 
 
-def without_last_column(m: Array) -> Array:
-    """Zero the last column."""
-    return _first(m.shape[-1] - 1, m)
+def scale_column(place: int | None, factor: float, m: Array) -> Array:
+    """Multiply the column at a place by a factor; without a place, the diagonal."""
+    ones = np.eye(m.shape[-1])
+    return np.asarray(m * (1.0 + (factor - 1.0) * (ones if place is None else ones[place])))
 
 
 def transposed(m: Array) -> Array:
@@ -84,16 +85,16 @@ CHANGES: Mapping[str, tuple[str, str, Callable[[Array], Array]]] = {
     "of-first-unit": ("of the first hidden unit used for all", "b w r", lambda a: np.broadcast_to(a[:, :, :1], a.shape)),
     "late": ("taken one hidden unit late", "b", lambda b: np.roll(b, 1, axis=-1)),
     "early": ("taken one hidden unit early", "b", lambda b: np.roll(b, -1, axis=-1)),
-    "reversed": ("taken from the last hidden unit to the first", "b", lambda b: b[..., ::-1]),
-    "diagonal": ("taken as if all but its diagonal were zero", "r", lambda m: m * np.eye(m.shape[-1])),
-    "first-column": ("of the first {column} used for all", "w r", lambda m: np.broadcast_to(m[..., :1], m.shape)),
     "transposed": ("transposed", "r", transposed),
-    "last-column": ("without its last column", "w r", without_last_column),
-    "over-root": ("divided by the square root of the {columns} size", "w r", lambda m: m / np.sqrt(m.shape[-1])),
+    **{
+        f"{column}{ending}": (words.format(column.replace("-", " ")), fields, partial(scale_column, place, factor))
+        for column, fields, place in (("first-column", "w r", 0), ("last-column", "w r", -1), ("diagonal", "r", None))
+        for ending, words, factor in (("", "without its {}", 0.0), ("-twice", "with its {} counted twice", 2.0))
+    },
     **{
         f"tail-of-{width}": (f"cut off behind the last whole group of {width} {{units}}", "w r",
                              partial(_whole_groups, width))
-        for width in (2, 4, 8, 16)
+        for width in (4, 8, 16)
     },
     **{
         f"first-{count}": (f"of no more than the first {count} {{units}} used", "w r", partial(_first, count))
@@ -102,18 +103,15 @@ CHANGES: Mapping[str, tuple[str, str, Callable[[Array], Array]]] = {
     **{f"in-{name}": (words, "x w r b wr", rounding) for name, (words, rounding) in TYPES.items()},
 }  # fmt: skip
 """By name: the words that follow a field, the fields it is of, and what becomes of an array."""
-_COLUMNS = {
-    "w": {"column": "input feature", "columns": "input", "units": "input features"},
-    "r": {"column": "column", "columns": "hidden", "units": "hidden units"},
-}
-"""What a column of W and R is called."""
+_UNITS = {"w": "input features", "r": "hidden units"}
+"""What the columns of W and R are of."""
 
 
 def _changes() -> Iterator[Variant]:
     """Make each change of each of its fields: of all gates, of both, of each."""
     for name, (words, fields, changed) in CHANGES.items():
         for field in fields.split():
-            form = words.format_map(_COLUMNS.get(field, {}))
+            form = words.format(units=_UNITS.get(field))
             for gates in GROUPS if field in ("w", "r", "b") else ("zrh",):
                 of = f"{field}-{gates}-{name}" if field in ("w", "r", "b") else f"{field}-{name}"
                 if of not in LISTED:

@@ -114,6 +114,7 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     yield _or(lengths % 2, "in rows of odd length", "in rows of even length")
     yield _every_second(step, "step")
     yield _or(unit == 0, "in the first hidden unit")
+    yield _or(unit == hidden - 1, "in the last hidden unit")
     rest, first = "in the hidden units from {} on", "in the first {value} hidden units"
     yield _counted(unit, "in hidden unit {value}", rest, first)
     last = "{value} hidden units before the last", "", "in the last {value} hidden units"
@@ -121,7 +122,6 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     for size in GROUPS:
         past = f"in the hidden units past the last whole group of {size}"
         yield _or(unit >= hidden // size * size, past, f"in whole groups of {size} hidden units")
-    yield _or(unit == hidden - 1, "in the last hidden unit")
     yield _every_second(unit, "hidden unit")
     yield _or(_so(step >= lengths, step), "past a row's length")
     longest = lengths.max(axis=2, keepdims=True)

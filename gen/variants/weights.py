@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from .fields import GATES, NEEDS, Change, each, on, transposed, without_last_column
+from .fields import GATES, NEEDS, Change, each, on, scale_column, transposed
 from .variant import Variant
 
 GATE_ORDER = (
@@ -116,9 +116,9 @@ WEIGHT_VARIANTS = (
     Variant("R-transposed-gates", "the {r} of z and r transposed, the candidate's not",
             inputs=each("r", "zr", transposed)),
     Variant("input-tail-dropped", "the last input feature left out, as a vector loop without a tail does",
-            inputs=each("w", "zrh", without_last_column)),
+            inputs=each("w", "zrh", partial(scale_column, -1, 0.0))),
     Variant("hidden-tail-dropped", "the last hidden unit left out of the recurrent products",
-            inputs=each("r", "zrh", without_last_column)),
+            inputs=each("r", "zrh", partial(scale_column, -1, 0.0))),
     Variant("weights-shared", "the first direction's {w}, {r} and {b} used for both", needs=("axis.direction",),
             links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",), inputs=each("wrb", "zrh", _first_direction)),
     Variant("W-shared", "the first direction's {w} used for both", needs=("axis.direction",),

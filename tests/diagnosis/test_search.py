@@ -16,9 +16,9 @@ from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
 from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.diagnosis.finding import Explanation
+from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.proof import Proof
-from grucible.check.diagnosis.repeated import answered_otherwise
 from grucible.check.judging.criterion import Demanded, chosen_criteria
 from grucible.check.protocol.header import Reply
 from grucible.gen.variants.known import variant_called
