@@ -139,18 +139,27 @@ def _between(low: float, high: float) -> float:
     return high
 
 
+def choose_conditions(
+    features: Sequence[Feature], groups: Groups, most: int, exceptions: float
+) -> tuple[list[Condition], Groups]:
+    """Choose conditions of fewest exceptions until no others are left; return the groups then, too."""
+    chosen = list[Condition]()
+    while len(chosen) < most:
+        found = conditions(features, groups, exceptions)
+        best = min(found, key=lambda one: one.exceptions, default=None)
+        if best is None:
+            break
+        chosen.append(best)
+        groups = groups.within(best)
+    return chosen, groups
+
+
 def conditions_together(features: Sequence[Feature], groups: Groups) -> str:
     """Find the fewest conditions, two or three, that no other fulfils together; "" where there are none.
 
     Each is needed: FEWEST fulfil all but that. More conditions need more members: a few have much in common.
     """
-    chosen, left = list[Condition](), groups
-    while left.counts[1] and len(chosen) < MOST_TOGETHER:
-        best = min(conditions(features, left, 1.0), key=lambda one: one.exceptions, default=None)
-        if best is None:
-            return ""
-        chosen.append(best)
-        left = left.within(best)
+    chosen, left = choose_conditions(features, groups, MOST_TOGETHER, 1.0)
     members, others = groups.counts
     size = len(chosen)
     many = members >= FEWEST * factorial(size) and enough(

@@ -1,12 +1,12 @@
 """Diagnosis: the fewest misreadings that explain what failed.
 
-What was never written comes first (`unwritten`). A case is explained by a variant of the GRU if what was
-observed is what the variant gives, within the tolerance, and not what was asked for (`failing`). `search`
-tries the variants of the catalogue; `beyond` takes what they leave one step at a time, and finds numbers
-and places. Chosen are the fewest that explain what any of them does (`explanations`), and what is certain
-of them is tested against all cases that passed, and those that failed otherwise (`proof`). What is left is
-compared with coarser arithmetic, then with curves that are added to a function (`curves`); of what is
-left then, `hints` says what is known.
+What was never written comes first (`unwritten`), then coarser arithmetic. A case is explained by a variant
+of the GRU if what was observed is what the variant gives, within the tolerance, and not what was asked for
+(`failing`). `search` tries the variants of the catalogue; `beyond` takes what they leave one step at a time,
+and finds numbers and places. Chosen are the fewest that explain what any of them does (`explanations`), and
+what is certain of them is tested against all cases that passed, and those that failed otherwise (`proof`).
+What is left is compared with curves that are added to a function (`curves`). What is known of the rest stands
+in `hints`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import UNLISTED, has_number
-from .arithmetic import arithmetic_findings, sizes_of_errors, sound
+from .arithmetic import arithmetic_findings, sizes_of_errors
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import find_other_function
@@ -40,8 +40,6 @@ from .proof import Proof
 from .search import Search
 from .unwritten import unwritten
 
-NARROWED = ("float64", "float32")
-"""The dtype, and the class of arithmetic, of cases that need no other explanation than that."""
 FITTED_CASES, FITTED_STATES = 3, 24
 """Minimum cases, or states, that a fitted number explains: it has one degree of freedom, and rounding blurs
 it."""
@@ -74,23 +72,19 @@ def diagnose(
     if not rows:
         return Diagnosis()
     classes = [arithmetic.get(case_id, "") for _, case_id in rows]
-    which = ~np.array([sound(dtype, name) for (dtype, _), name in zip(rows, classes, strict=True)])
     coarse = np.array([bool(name) for name in classes])
     unfilled = unwritten(parts, passing, len(rows))
     done = any_of((cases for _, cases in unfilled), len(rows))
+    coarser = list(arithmetic_findings(parts, rows, classes, ~done, passing.counts))
+    which = ~any_of((cases for _, cases in coarser), len(rows))
     search = Search(parts, which & ~done)
     local = Local(parts, passing, len(rows))
-    narrow = [(kind, name) == NARROWED for (kind, _), name in zip(rows, classes, strict=True)]
-    placed = _searched(search, local, coarse, np.array(narrow))
-    found = explanations(search, placed, passing, which & ~done)
+    found = explanations(search, _searched(search, local, coarse), passing, which & ~done)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, notes = _asked_again(parts, chosen, replies)
-    explained = done | any_of((one.mask for one in chosen if one.certain), len(rows))
-    in_doubt = ~explained | ~which
+    explained = done | ~which | any_of((one.mask for one in chosen if one.certain), len(rows))
     fitting = any_of((one.mask for one in chosen), len(rows))
-    coarser = list(arithmetic_findings(parts, rows, classes, in_doubt, passing.counts))
-    explained |= any_of((cases for _, cases in coarser), len(rows))
-    curved = find_other_function(local, which & ~explained, explained | fitting, passing)
+    curved = find_other_function(local, ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*unfilled, *coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
@@ -140,16 +134,16 @@ def _asked_again(
     return found, [hint] if hint else []
 
 
-def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> list[Explanation]:
-    """Try the catalogue, what is beyond it, and several at once; what explains steps in places alone.
+def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
+    """Try the catalogue, what is beyond it, and several at once; list what explains steps.
 
-    Both (n,): `coarse` cases hold a class of arithmetic, `narrow` ones that of float32.
+    `coarse` (n,) says which cases hold a class of arithmetic: several misreadings may hide in that.
     """
     which = search.which
     search.alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
     search.alone([v for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
-    placed = _one_step_at_a_time(search, local, which & ~narrow)
+    placed = _one_step_at_a_time(search, local)
     left = which & ~coarse & ~_by_steps(placed, len(which))
     search.together(left, search.best(MOST_TOGETHER), 4)
     listed = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
@@ -157,12 +151,12 @@ def _searched(search: Search, local: Local, coarse: Array, narrow: Array) -> lis
     return placed
 
 
-def _one_step_at_a_time(search: Search, local: Local, which: Array) -> list[Explanation]:
+def _one_step_at_a_time(search: Search, local: Local) -> list[Explanation]:
     """Find what explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explanation] = {}
     bases = search.best(MOST_BASES)
     for _ in range(ROUNDS):
-        left = which & ~search.explained & ~_by_steps(placed.values(), len(which))
+        left = ~search.explained & ~_by_steps(placed.values(), local.count)
         sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
         found = candidates(sample, bases)
         new = [variants for variants in found if names_of(variants) not in placed][:TRIED]

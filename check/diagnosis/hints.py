@@ -28,6 +28,8 @@ MOST_CONDITIONS = 3
 
 ASKED = 3
 """Maximum questions that are asked again, each twice in a row: a runtime may take seconds for one."""
+FEWEST_KEPT = 3
+"""Minimum wrong numbers, all of the answer before; two may be equal by chance."""
 Replies = Callable[[Sequence[Question]], Sequence[Reply]]
 """A runtime's answers to questions that are asked one after another."""
 
@@ -110,19 +112,35 @@ def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Rep
         (part, int(np.flatnonzero(rows)[0])) for part, rows in by_part(parts, which) if rows.any()
     ]
     chosen = sorted(chosen, key=lambda one: one[0].work)[:ASKED]
-    asked = [one for one in chosen for _ in range(2)]
-    answers = replies([part.block.question(row) for part, row in asked])
+    asked = [part.rows(np.array([row])) for part, row in chosen for _ in range(2)]
+    answers = replies([one.block.question(0) for one in asked])
     other = [
-        reply.status == "ok" and _differs(part.rows(np.array([row])), reply.outputs)
-        for (part, row), reply in zip(asked, answers, strict=True)
+        reply.status == "ok" and _differs(one, reply.outputs)
+        for one, reply in zip(asked, answers, strict=True)
     ]
     count = sum(any(other[at : at + 2]) for at in range(0, len(other), 2))
     if not count:
         return ""
+    pairs = zip(asked[1:], answers[1:], answers, strict=False)
+    known = np.concatenate([np.zeros(0, bool), *(_of_before(*one) for one in pairs)])
+    cause = ", such as what was asked before"
+    if known.size >= FEWEST_KEPT and known.all():
+        cause = ": every wrong number stands in the answer before"
     return (
         f"asked again, {count} of {len(chosen)} of these cases gave other numbers: the answer depends on "
-        "more than the question, such as what was asked before"
+        f"more than the question{cause}"
     )
+
+
+def _of_before(part: FailingBlock, reply: Reply, before: Reply) -> Array:
+    """Say which of the wrong elements of a case's reply are numbers of the reply before."""
+    seen = {name: array[None] for name, array in reply.outputs.items()}
+    shapes = ({name: a.shape for name, a in each.items()} for each in (seen, part.observed))
+    if next(shapes) != next(shapes):
+        return np.zeros(1, bool)
+    three = under_readings(part.block, seen, part.criterion)
+    wrong = np.concatenate([seen[name][is_wrong(array)] for name, array in three.items()])
+    return np.isin(wrong, np.concatenate([*map(np.ravel, before.outputs.values()), np.zeros(0)]))
 
 
 def _differs(part: FailingBlock, outputs: Arrays) -> bool:

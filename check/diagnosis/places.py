@@ -11,7 +11,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import shared_outputs
 from ...gen.stacks import Stack
 from ...gen.variants.places import Elements, elements_of, places
-from .apart import Condition, Feature, Groups, conditions, enough, joined
+from .apart import Feature, Groups, choose_conditions, enough, joined
 from .asked import SIZES, of_size
 from .steps import Steps
 
@@ -32,15 +32,7 @@ def where(each: Sequence[Split], exceptions: float = 0.0) -> str:
     groups = Groups([mask for _, mask, _ in known], [mask for _, _, mask in known])
     if not enough(*_cases(groups), len(features)):
         features = [one for one in features if not _of_cases(one, groups)]
-    found: list[Condition] = []
-    while len(found) < MOST_CONDITIONS:
-        nearest = min(
-            conditions(features, groups, exceptions), key=lambda one: one.exceptions, default=None
-        )
-        if nearest is None:
-            break
-        found.append(nearest)
-        groups = groups.within(nearest)
+    found, groups = choose_conditions(features, groups, MOST_CONDITIONS, exceptions)
     members, rest = groups.counts
     return joined([one.words for one in found]) if found and rest <= members else ""
 

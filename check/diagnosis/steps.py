@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -159,33 +160,20 @@ class Steps:
 
     def rows(self, which: Array) -> Steps:
         """Take the steps of some of the rows."""
-        return replace(
-            self,
-            inputs=replace(
-                self.inputs,
-                x=self.inputs.x[:, which],
-                h0=self.inputs.h0[:, :, which],
-                lengths=self.inputs.lengths[:, which],
-            ),
-            seen=self.seen[:, :, which],
-            limits=self.limits[:, :, which],
-            taken=self.taken[:, which],
-            number=self.number[:, :, which],
-            row=self.row[which],
-        )
+        given = self.inputs
+        x, h0, lengths = given.x[:, which], given.h0[:, :, which], given.lengths[:, which]
+        some: dict[str, Any] = {
+            name: getattr(self, name)[:, :, which] for name in ("seen", "limits", "number")
+        }
+        inputs = replace(given, x=x, h0=h0, lengths=lengths)
+        return replace(self, inputs=inputs, taken=self.taken[:, which], row=self.row[which], **some)
 
     def only(self, cases: Array) -> Steps:
         """Take the steps of some of the cases."""
-        return replace(
-            self,
-            stack=self.stack.only(cases),
-            inputs=self.inputs.rows(cases),
-            seen=self.seen[cases],
-            limits=self.limits[cases],
-            taken=self.taken[cases],
-            number=self.number[cases],
-            rest=self.rest[cases],
-        )
+        names = ("seen", "limits", "taken", "number", "rest")
+        some: dict[str, Any] = {name: getattr(self, name)[cases] for name in names}
+        stack, inputs = self.stack.only(cases), self.inputs.rows(cases)
+        return replace(self, stack=stack, inputs=inputs, **some)
 
 
 def steps_of(part: FailingBlock) -> list[Steps]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -174,12 +173,12 @@ def _each_from_h0(arithmetic: Any, semantics: StackedSemantics, alter: Alter) ->
     return advance
 
 
-def _before(first: float, seen: Evaluated) -> Outputs:
-    """Let Y of each step hold the state before it; of the first step, h0 times `first`."""
+def _before(seen: Evaluated) -> Outputs:
+    """Let Y of each step hold the state before it."""
     y = np.zeros_like(seen.y)
     for d, direction in enumerate(seen.semantics.directions):
         order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
-        y[:, d] = states_before(seen.y[:, d], first * seen.inputs.h0[:, d], order)
+        y[:, d] = states_before(seen.y[:, d], seen.inputs.h0[:, d], order)
     return np.where(_past(seen), 0.0, y), seen.ho
 
 
@@ -263,8 +262,9 @@ ELSEWHERE = (
     Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",),
             outputs=lambda seen: (_by_length(seen, seen.y), seen.ho)),
     Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),
-            outputs=partial(_before, 1.0)),
-    Variant("Y-one-late", "{y} written one step late, after zeros", needs=("axis.time",), outputs=partial(_before, 0.0)),
+            outputs=_before),
+    Variant("Y-one-late", "{y} written one time late, after zeros", needs=("axis.time",),
+            outputs=lambda seen: (np.concatenate([0 * seen.y[..., :1, :], seen.y[..., :-1, :]], axis=-2), seen.ho)),
     Variant("Y-of-first-row", "{y} of the first row of the batch written for every row", needs=("axis.time",),
             outputs=lambda seen: (_first_of_batch(seen.y), seen.ho)),
     Variant("Ho-of-first-row", "{ho} of the first row of the batch written for every row",

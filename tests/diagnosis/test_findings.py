@@ -17,7 +17,7 @@ from diagnosis.blocks import (
     report_on,
     variants_run,
 )
-from diagnosis.kernel import Array, Kernel, right
+from diagnosis.kernel import Array, Kernel, Z, right
 from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Question, verify
@@ -26,6 +26,7 @@ from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.findings import sentence
 from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
+from grucible.gen.variants.emulated import to_bfloat16
 from grucible.vectors.block import Block
 from grucible.vectors.vector_set import open_set
 
@@ -95,6 +96,66 @@ class NoReset(Kernel):
 class ResetIsUpdate(Kernel):
     def reset_gate(self, x, h, p):
         return self.update_gate(x, h, p)
+
+
+class ColumnTwice(Kernel):
+    def update_gate(self, x, h, p):
+        again = h[:, :1] * p.r[Z][:, 0]
+        return self.activated(p.f, self.pre_activation(x, h, p, Z) + again, p)
+
+
+class FromSecondUnit(Kernel):
+    """The loop over the state starts one too late."""
+
+    def prepare(self, p):
+        return p._replace(r=p.r * (np.arange(p.r.shape[-1]) > 0).astype(p.r.dtype))
+
+
+class NoDiagonal(Kernel):
+    def prepare(self, p):
+        return p._replace(r=p.r * (1 - np.eye(p.r.shape[-1], dtype=p.r.dtype)))
+
+
+class OverwrittenBeforeCandidate(Kernel):
+    def step(self, x, h, p):
+        z, reset = self.update_gate(x, h, p), self.reset_gate(x, h, p)
+        return (1 - z) * self.candidate(x, z * h, reset, p) + z * h
+
+
+class InputsInBfloat16(Kernel):
+    """The products with W go through a buffer of bfloat16."""
+
+    def direction(self, task, p):
+        self.of_input = p.w
+        return super().direction(task, p)
+
+    def product(self, v, matrix):
+        found = super().product(v, matrix)
+        narrow = any(matrix is one or matrix.base is self.of_input.base for one in self.of_input)
+        return to_bfloat16(found) if narrow else found
+
+
+class OneLate(Kernel):
+    def pack(self, question, y, last):
+        return super().pack(question, np.concatenate([0 * y[:1], y[:-1]]), last)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operator", "says"),
+    [
+        (ColumnTwice(), SEQUENCE, "the update gate's part of R with its first column counted twice"),
+        (FromSecondUnit(), SEQUENCE, "R without its first column"),
+        (NoDiagonal(), SEQUENCE, "R without its diagonal"),
+        (OverwrittenBeforeCandidate(), ONNX, "zt (.) Ht-1 written over Ht-1 before the candidate is computed from it"),
+        (InputsInBfloat16(), SEQUENCE, "the products with W rounded to bfloat16"),
+        (OneLate(), SEQUENCE, "Y written one time late, after zeros"),
+    ],
+)  # fmt: skip
+def test_what_a_kernel_does_wrong_is_named(kernel: Kernel, operator: str, says: str) -> None:
+    ids = [*open_set(None, [f"{operator}/core/float32/*"]).ids]
+    found = verify(runtime=kernel, select=ids[::2]).diagnosis
+    assert found.failed > 20
+    assert says in [one.about for one in found.findings if one.certain]
 
 
 def test_two_findings_are_not_said_of_one_place() -> None:
@@ -187,6 +248,27 @@ class StalePadding(Kernel):
         return super().pack(question, np.where(past, noise, y), last)
 
 
+class LastUnitOff(Kernel):
+    """The last hidden unit is off."""
+
+    def blend(self, z, new, h):
+        found = super().blend(z, new, h)
+        found[:, -1] += np.sin(40 * found[:, -1]) / 4
+        return found
+
+
+class BufferReused(Kernel):
+    """Y past a row's length is what the answer before had there."""
+
+    before = np.zeros(1, np.float32)
+
+    def pack(self, question, y, last):
+        past = np.arange(len(y))[:, None, None, None] >= self.task.lengths[:, None]
+        found = np.where(past, np.resize(self.before, y.shape), y)
+        self.before = found
+        return super().pack(question, found, last)
+
+
 class StalePaddingAndHo(StalePadding):
     def last(self, task, y, h):
         return np.where(task.lengths[:, None] > 1, 0.75 * h, h)
@@ -203,6 +285,16 @@ class NoisyAfterFirst(Kernel):
     ("kernel", "says"),
     [
         (StalePadding(), "only Y is wrong, past a row's length"),
+        (
+            BufferReused(),
+            "asked again, 3 of 3 of these cases gave other numbers: the answer depends on more than the question: "
+            "every wrong number stands in the answer before",
+        ),
+        (
+            LastUnitOff(),
+            "steps go wrong only in the last hidden unit; elsewhere each is right up to rounding, given the state "
+            "before it",
+        ),
         (
             StalePaddingAndHo(),
             "every step is right up to rounding, given the state before it: padding or the last state is wrong",
@@ -240,6 +332,15 @@ class InSomeCases(Kernel):
         return np.ones_like(gate) if self.otherwise and not self.wrong else gate
 
 
+class OverwrittenInPart(Kernel):
+    """The candidate reads zt (.) Ht-1; the reset gate reads half of that, half of Ht-1."""
+
+    def step(self, x, h, p):
+        z = self.update_gate(x, h, p)
+        reset = self.reset_gate(x, h * (1 + z) / 2, p)
+        return (1 - z) * self.candidate(x, z * h, reset, p) + z * h
+
+
 class LeakingAndFlipped(Kernel):
     """The candidate reads a fraction of the next row's state, too; the blend is the other way round."""
 
@@ -275,6 +376,7 @@ class LastCalls(Kernel):
         (InSomeCases(2), f"{CELL}/core/float32/*"),
         (InSomeCases(4, otherwise=True), f"{CELL}/core/float32/*"),
         (LeakingAndFlipped(), f"{SEQUENCE}/core/float32/*"),
+        (OverwrittenInPart(), f"{ONNX}/core/float32/*"),
         (Scaled(), f"{ONNX}/core/float32/*_Softplus-n8-*"),
         (LastCalls(), f"{SEQUENCE}/*/float32/*"),
     ],
@@ -283,7 +385,13 @@ def test_what_fits_some_cases_is_not_certain(kernel: Kernel, select: str) -> Non
     found = verify(runtime=kernel, select=[select]).diagnosis
     assert found.failed > 3
     certain = [one.about for one in found.findings if one.certain]
-    for words in ("another function", "coarse", "arithmetic", "linear_before_reset"):
+    for words in (
+        "another function",
+        "coarse",
+        "arithmetic",
+        "linear_before_reset",
+        "written over",
+    ):
         assert not any(words in about for about in certain), certain
     if isinstance(kernel, LastCalls):
         assert certain == []
