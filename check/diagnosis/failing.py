@@ -26,7 +26,7 @@ SPREAD = 3
 MOST_ERROR = 1e300
 """Maximum error that is counted: no sum of these overflows."""
 MOST_BYTES, MOST_WORK = 256 << 20, 1 << 31
-"""Maximum bytes of the failing cases that are kept to be explained, and work of one variant of all of them.
+"""Maximum bytes of the failing cases that are kept, and maximum work of one variant of all of them.
 
 All that are shipped take less. A hundred variants of all are tried, of two seconds each (gen.variants.work).
 """

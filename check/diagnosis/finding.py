@@ -38,7 +38,7 @@ class Explanation:
 
     `near` is the median of the distances; `contradicted` of the passing cases would have shown it. `where`
     names the only cases or places that show it, "" for everywhere. It is `certain` unless other cases speak
-    against it. What was found one step at a time gives so many `states` that are wrong by themselves.
+    against it. What was found one step at a time gives `states` states that are wrong by themselves.
     """
 
     names: Names

@@ -63,11 +63,7 @@ def each(fields: str, gates: str, changed: Callable[[Array], Array]) -> Change:
 
 def _whole_groups(width: int, m: Array) -> Array:
     """Keep the columns of whole groups; where there is none, all."""
-    return _first(m.shape[-1] // width * width or m.shape[-1], m)
-
-
-def _first(count: int, m: Array) -> Array:
-    return np.where(np.arange(m.shape[-1]) < count, m, 0)
+    return np.where(np.arange(m.shape[-1]) < (m.shape[-1] // width * width or np.inf), m, 0)
 
 
 def scale_column(place: int | None, factor: float, m: Array) -> Array:
@@ -95,10 +91,6 @@ CHANGES: Mapping[str, tuple[str, str, Callable[[Array], Array]]] = {
         f"tail-of-{width}": (f"cut off behind the last whole group of {width} {{units}}", "w r",
                              partial(_whole_groups, width))
         for width in (4, 8, 16)
-    },
-    **{
-        f"first-{count}": (f"of no more than the first {count} {{units}} used", "w r", partial(_first, count))
-        for count in (4, 8, 16, 32)
     },
     **{f"in-{name}": (words, "x w r b wr", rounding) for name, (words, rounding) in TYPES.items()},
 }  # fmt: skip
