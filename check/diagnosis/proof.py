@@ -25,8 +25,7 @@ SOME = 3
 """Minimum cases of what is in no catalogue, or a loss of precision; many fit two cases by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
 BESIDES = 10
-"""Maximum cases whose error a mistake takes in part, for each that it explains; where two mistakes show in
-most cases together, each shows alone in some."""
+"""Maximum cases whose error a mistake only lowers, by those it explains; each of two shows alone in some."""
 FEW = 0.25
 """Maximum unexplained cases that need no reason, for each that is explained; few cases look alike."""
 
