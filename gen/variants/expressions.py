@@ -191,7 +191,7 @@ NARROWER = (
         for name, words in QUANTITIES.items()
     ),
     *(
-        Variant(f"products-{part}-in-{kind}", f"the products with {words} {rounded}",
+        Variant(f"products-{part}-in-{kind}", f"{words}'s part of every pre-activation {rounded}",
                 alter=expressed(**{f"{part}_{gate}": lambda q, r=rounding, n=f"{part}_{gate}": r(q[n]) for gate in "zrh"}))
         for kind, (rounded, rounding) in TYPES.items()
         for part, words in (("x", "{w}"), ("p", "{r}"))

@@ -85,7 +85,7 @@ CHANGES: Mapping[str, tuple[str, str, Callable[[Array], Array]]] = {
     **{
         f"{column}{ending}": (words.format(column.replace("-", " ")), fields, partial(scale_column, place, factor))
         for column, fields, place in (("first-column", "w r", 0), ("last-column", "w r", -1), ("diagonal", "r", None))
-        for ending, words, factor in (("", "without its {}", 0.0), ("-twice", "with its {} counted twice", 2.0))
+        for ending, words, factor in (("", "without its {}", 0.0), ("-doubled", "with its {} doubled", 2.0))
     },
     **{
         f"tail-of-{width}": (f"cut off behind the last whole group of {width} {{units}}", "w r",

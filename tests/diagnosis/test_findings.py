@@ -143,11 +143,11 @@ class OneLate(Kernel):
 @pytest.mark.parametrize(
     ("kernel", "operator", "says"),
     [
-        (ColumnTwice(), SEQUENCE, "the update gate's part of R with its first column counted twice"),
+        (ColumnTwice(), SEQUENCE, "the update gate's part of R with its first column doubled"),
         (FromSecondUnit(), SEQUENCE, "R without its first column"),
         (NoDiagonal(), SEQUENCE, "R without its diagonal"),
         (OverwrittenBeforeCandidate(), ONNX, "zt (.) Ht-1 written over Ht-1 before the candidate is computed from it"),
-        (InputsInBfloat16(), SEQUENCE, "the products with W rounded to bfloat16"),
+        (InputsInBfloat16(), SEQUENCE, "W's part of every pre-activation rounded to bfloat16"),
         (OneLate(), SEQUENCE, "Y written one time late, after zeros"),
     ],
 )  # fmt: skip
