@@ -5,6 +5,7 @@ Nothing accumulates, so this decides at any number of steps. TOLERANCES.md deriv
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +17,9 @@ from ...cases.operators.readings import ReadingNames, as_read
 from ...cases.operators.semantics import StackedSemantics
 from ...gen.gru import in_order, processing_order, states_before
 from ...gen.stacks import Stack, stacks
-from ...gen.tolerances.classes import CLASSES, F64, TINY_F64
+from ...gen.tolerances.classes import CLASSES, F64, TINY_F64, ArithmeticClass
 from ...gen.tolerances.march import step_bounds, tolerances
+from ...gen.tolerances.spread import Spread, step_spread
 from ...vectors.block import Block
 from ...vectors.case import Answer
 
@@ -33,13 +35,15 @@ class SingleSteps:
 
     Rows are those of the batch, each with its times, in the order of time. `inputs` are of one step from the
     observed state before it. `seen` (n, direction, rows, hidden) are the observed states after it, in
-    float64; `taken` (n, rows) says which steps there are.
+    float64; `taken` (n, rows) says which steps there are, `first` (n, direction, rows) which start from the
+    given state.
     """
 
     semantics: StackedSemantics
     inputs: GruInputs
     seen: Array
     taken: Array
+    first: Array
 
     @classmethod
     def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
@@ -47,9 +51,12 @@ class SingleSteps:
         n, directions, _, time, hidden = y.shape
         seen = in_time(y.astype(np.float64), inputs, semantics)
         before = np.empty_like(seen)
+        first: Array = np.zeros(seen.shape[:-1], bool)
         for d, direction in enumerate(semantics.directions):
             order = processing_order(direction, inputs.lengths, time)
             before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
+            start = np.zeros_like(inputs.lengths[..., None]) if order is None else order[..., :1]
+            first[:, d] = np.arange(time) == start
         taken = (np.arange(time) < inputs.lengths[..., None]).reshape(n, -1)
         one = GruInputs(
             x=inputs.x.reshape(n, -1, 1, inputs.x.shape[-1]),
@@ -59,34 +66,44 @@ class SingleSteps:
             r=inputs.r,
             b=inputs.b,
         )
-        return cls(semantics, one, seen.reshape(n, directions, -1, hidden), taken)
+        states, first = seen.reshape(n, directions, -1, hidden), first.reshape(n, directions, -1)
+        return cls(semantics, one, states, taken, first)
 
     def rows(self, which: slice | Array) -> SingleSteps:
         """Take some of the rows."""
         x, h0 = self.inputs.x[:, which], self.inputs.h0[:, :, which]
         inputs = replace(self.inputs, x=x, h0=h0, lengths=self.inputs.lengths[:, which])
         seen, taken = self.seen[:, :, which], self.taken[:, which]
-        return replace(self, inputs=inputs, seen=seen, taken=taken)
+        first = self.first[:, :, which]
+        return replace(self, inputs=inputs, seen=seen, taken=taken, first=first)
+
+    def parts(self, classes: int) -> Iterator[SingleSteps]:
+        """Split the rows into parts that are bounded at once in a number of `classes`."""
+        n, _, rows, hidden = self.seen.shape
+        size = max(LEAST_ROWS, BOUND_BYTES // (8 * n * hidden * classes))
+        return (self.rows(slice(start, start + size)) for start in range(0, rows, size))
 
     def expected(self, dtype: str) -> tuple[Array, Arrays]:
         """Compute the states after each step, and by class of arithmetic how far they may be off.
 
-        Both are shaped as `seen`. The state before a step may be off by half a unit in the last place of what
-        was handed out: a runtime may carry it more precisely.
+        Both are shaped as `seen`. The state before a step, unless it is given, may be off by half a unit in
+        the last place of what was handed out: a runtime may carry it more precisely.
         """
-        n, _, rows, hidden = self.seen.shape
         classes = CLASSES[dtype]
         if dtype == "float64":  # x itself is computed in float64
             classes = tuple(replace(c, unit=c.unit + F64, tiny=c.tiny + TINY_F64) for c in classes)
-        size = max(LEAST_ROWS, BOUND_BYTES // (8 * n * hidden * len(classes)))
         values, limits = list[Array](), dict[str, list[Array]]()
-        for start in range(0, rows, size):
-            some = self.rows(slice(start, start + size))
-            x, errors = step_bounds(some.semantics, some.inputs, classes, FLOAT_TYPES[dtype])
+        for some in self.parts(len(classes)):
+            kind = FLOAT_TYPES[dtype]
+            x, errors = step_bounds(some.semantics, some.inputs, classes, kind, some.first)
             values.append(x)
             for name, limit in tolerances(x, errors, x, dtype).items():
                 limits.setdefault(name, []).append(limit)
         return np.concatenate(values, 2), {k: np.concatenate(v, 2) for k, v in limits.items()}
+
+    def spread(self, one: ArithmeticClass, dtype: str) -> Spread:
+        """Compute the states after each step, and how large their errors usually are in a class."""
+        return step_spread(self.semantics, self.inputs, one, FLOAT_TYPES[dtype], self.first)
 
 
 def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer | None:

@@ -11,7 +11,7 @@ until an operation other than addition uses it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -155,23 +155,23 @@ class Sum:
     At most one rounded value is added at the end.
     """
 
-    units: Units
+    units: Any
     value: Array
     products: tuple[DotProduct, ...] = ()
     biases: tuple[Array, ...] = ()
-    addends: tuple[Bounded, ...] = ()
+    addends: tuple[Any, ...] = ()
 
     __array_ufunc__ = None
 
-    def __add__(self, other: Sum | Bounded) -> Sum:
-        if isinstance(other, Bounded):
-            other = Sum(self.units, other.value, addends=(other,))
-        return Sum(
-            self.units,
-            self.value + other.value,
-            self.products + other.products,
-            self.biases + other.biases,
-            self.addends + other.addends,
+    def __add__(self, other: Any) -> Sum:
+        if not isinstance(other, Sum):
+            other = replace(self, value=other.value, products=(), biases=(), addends=(other,))
+        return replace(
+            self,
+            value=self.value + other.value,
+            products=self.products + other.products,
+            biases=self.biases + other.biases,
+            addends=self.addends + other.addends,
         )
 
     def __getitem__(self, index: Any) -> Sum:
@@ -184,9 +184,9 @@ class Sum:
 
     def _each(self, change: Callable[[Array], Array]) -> Sum:
         products = tuple(product.each(change) for product in self.products)
-        return Sum(self.units, change(self.value), products)
+        return replace(self, value=change(self.value), products=products)
 
-    def rounded(self) -> Bounded:
+    def rounded(self) -> Any:
         """Round the sum, as it is stored."""
         size = np.abs(self.value)
         carried = _sum(product.carried for product in self.products)

@@ -82,22 +82,26 @@ def step_bounds(
     inputs: GruInputs,
     classes: Sequence[ArithmeticClass],
     handed_out: FloatType,
+    first: Array,
 ) -> tuple[Array, Array]:
     """Evaluate one step of stacked cases in float64, and bound its errors in each class.
 
-    The state before it, h0, was rounded to the type `handed_out`. Values are (n, direction, rows,
-    hidden), bounds have the classes behind. Where a case takes no step, both mean nothing.
+    The state before it, h0, was rounded to the type `handed_out`, except where it is the `first`,
+    (n, direction, rows). Values are (n, direction, rows, hidden), bounds have the classes behind. Where a
+    case takes no step, both mean nothing.
     """
     arithmetic = ErrorArithmetic(Units(classes))
     units, bounds = arithmetic.units, np.empty((len(classes), *inputs.h0.shape))
     share, least = 2.0**-handed_out.precision, 2.0 ** (handed_out.least_exponent - 1)
     cut = units.operand > 0  # h0 is rounded on the way in, too
-    shares = share + np.where(cut, units.state, 0.0)
-    leasts = np.maximum(least, units.tiny) + np.where(cut, units.state_tiny, 0.0)
+    own, own_least = np.where(cut, units.state, 0.0), np.where(cut, units.state_tiny, 0.0)
 
     def advance(
         d: DirectionWeights, _: int, rows: Array, wx: Mapping[str, Any], old: Array
     ) -> Array:
+        rounded = ~first[:, d.index, rows, None, None]
+        shares = share * rounded + own
+        leasts = np.maximum(least, units.tiny) * rounded + own_least
         e = shares * wide(np.abs(old)) + leasts
         h = Bounded(units, old, np.abs(old), Linear(), e, e, shares, leasts)
         state: Bounded = step(arithmetic, semantics, d, wx, h).state

@@ -75,6 +75,16 @@ def layer() -> Block:
     return answered_block(pose(OPERATORS[SEQUENCE], given, inputs, case_id="made/layer"))
 
 
+def test_the_first_step_starts_from_an_exact_state(layer: Block) -> None:
+    """So it admits what the whole admits there; in reverse, the last valid time is the first step."""
+    steps = step_answer(layer, dict(layer.answer.outputs), ())
+    assert steps
+    for row, direction, time in ((0, 0, 0), (1, 0, 0), (0, 1, 29), (1, 1, 22)):
+        at = (0, row, direction, time)
+        admitted = steps.tolerances["float32"]["Y"][at]
+        assert (admitted <= 1.01 * layer.answer.tolerances["float32"]["Y"][at]).all()
+
+
 def cut(block: Block, **changed: Any) -> Arrays:
     return dict(emulate(Written(**changed), block))
 
