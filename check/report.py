@@ -16,6 +16,7 @@ from .diagnosis.finding import Diagnosis
 from .judging.case_result import CaseResult
 from .judging.expectations import Expectation, Use
 from .judging.grade import Grade, Growth
+from .judging.noise import Remark, remark
 from .observed.observations import Origin
 from .refusals import Refusal
 
@@ -124,6 +125,21 @@ class Report:
     def overwritten(self) -> Counter[str]:
         """The number of cases in which the runtime wrote into an input, by the input's name."""
         return Counter(name for result in self.results for name in result.overwrote)
+
+    @cached_property
+    def remarks(self) -> dict[str, Remark]:
+        """By dtype, the remark upon cases that passed with larger errors than their arithmetic makes."""
+        noises = {
+            dtype: {
+                one.id: one.noise
+                for one in self.results
+                if one.noise and one.dtype == dtype and one.verdict == "passed"
+            }
+            for dtype in self.grades
+        }
+        tests = sum(map(len, noises.values())) + len(noises)
+        found = {d: remark(str(self.grades[d].required), of, tests) for d, of in noises.items()}
+        return {dtype: one for dtype, one in found.items() if one}
 
     @property
     def unexpected(self) -> list[CaseResult]:

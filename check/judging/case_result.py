@@ -16,6 +16,7 @@ from ...cases.selection import PLAIN, PLAIN_SIZES
 from ...vectors.block import Block
 from ..protocol.header import Fault
 from .expectations import Expectation, Instead
+from .noise import Noise
 
 Traits = Mapping[str, str]
 """The properties of a case by name, such as `direction` or `batch size`."""
@@ -38,10 +39,11 @@ class CaseResult:
     ambiguous case passed: several where they agree on it. `followed` has the reading that was followed, for
     each ledger entry that the case can settle. `arithmetic` is the best class whose tolerances hold, or "";
     `holds` has all such classes. `judged_by` says what decides: the whole, its single steps, both, or
-    nothing; it is "" without outputs. `fault` is the kind of an error, where it is known. `overwrote` names
-    the inputs that the runtime wrote into. `expected` is the known finding that names the case. If the case
-    failed in another way than that finding says, `expected` is None and `instead` tells how. `must_support`
-    says that unsupported counts as a failure. `traits` say what the case asks.
+    nothing; it is "" without outputs. `noise` says how large the errors of a case that passed are in all.
+    `fault` is the kind of an error, where it is known. `overwrote` names the inputs that the runtime wrote
+    into. `expected` is the known finding that names the case. If the case failed in another way than that
+    finding says, `expected` is None and `instead` tells how. `must_support` says that unsupported counts as a
+    failure. `traits` say what the case asks.
     """
 
     id: str
@@ -58,6 +60,7 @@ class CaseResult:
     arithmetic: str = ""
     holds: tuple[str, ...] = ()
     judged_by: str = ""
+    noise: Noise | None = None
     message: str = ""
     fault: Fault | None = None
     overwrote: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from ..observed.source import Observed
 from .case_result import DECIDING, CaseResult
 from .criterion import Comparison, Criterion, Demanded, Differences
 from .grade import Grade, ways_of_judging
+from .noise import Noise, measure
 from .single_steps import step_answer
 
 
@@ -37,6 +38,7 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
         holding[name] = ok & np.any([one.within(name) for one in compared.values()], axis=0)
     worst = {reading: one.worst(grade.required) for reading, one in compared.items()}
     decides = block.tier in DECIDING
+    noises = {reading: one.noise(grade.required) for reading, one in compared.items()}
     ways = ways_of_judging(block, grade.required) if decides and ok.any() else [""] * len(block)
     results = []
     for row, case_id in enumerate(block.ids):
@@ -51,6 +53,8 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
             result = replace(result, arithmetic=holds[0] if holds else "", holds=holds)
             result = replace(result, judged_by=ways[row])
             result = _judge(result, row, worst, block, observed)
+            if result.verdict == "passed" and decides:
+                result = replace(result, noise=noises[next(iter(result.readings), STORED)][row])
         results.append(result)
     if decides:
         grade.see(relative, block, ok, results)
@@ -66,6 +70,7 @@ class _Compared:
             return Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=zero)
 
         self._block, self._reading = block, reading
+        self._outputs = dict(observed.outputs)
         self._whole = differences(block.answers[reading])
         steps = step_answer(block, observed.outputs, reading) if block.tier in DECIDING else None
         self._steps = [(differences(steps), steps.tolerances)] if steps else []
@@ -84,6 +89,12 @@ class _Compared:
             for off, limits in self._steps:
                 worst = worst.worse(off.worst(limits[required.arithmetic]))
         return worst
+
+    def noise(self, required: Criterion) -> list[Noise | None]:
+        """Measure how large each case's errors are in all; a user's own tolerances say nothing of that."""
+        if not isinstance(required, Demanded) or self._block.tier not in DECIDING:
+            return [None] * len(self._block)
+        return measure(self._block, self._outputs, self._reading, required.arithmetic)
 
 
 def judge_one(block: Block, observed: Observed, criterion: Criterion) -> CaseResult:

@@ -16,6 +16,7 @@ from ...gen.tolerances.classes import CLASSES
 from ..judging.case_result import CaseResult, CaseVerdict
 from ..judging.expectations import Expectation, Use
 from ..judging.grade import Grade
+from ..judging.noise import Remark
 from ..refusals import Refusal
 from ..report import Report
 from .findings import diagnosis_lines, paragraph, sentence
@@ -55,7 +56,10 @@ def report_value(report: Report) -> dict[str, Any]:
             operator: {"supported": supported, "cases": cases}
             for operator, (supported, cases) in report.reach.items()
         },
-        "arithmetic": {dtype: _grade(grade) for dtype, grade in report.grades.items()},
+        "arithmetic": {
+            dtype: _grade(grade) | {"remark": _remark(report.remarks.get(dtype))}
+            for dtype, grade in report.grades.items()
+        },
         "summary": _counts(deciding) | expected,
         "other_tiers": {"nonportable": _counts(others)},
         "diagnosis": [asdict(finding) for finding in report.diagnosis.findings],
@@ -105,6 +109,13 @@ def _grade(grade: Grade) -> dict[str, Any]:
     }
 
 
+def _remark(one: Remark | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    ratio = encode_number(one.noise.ratio)
+    return {"about": str(one), "ratio": ratio, "cases": len(one.cases), "of": one.measured}
+
+
 def _case(result: CaseResult) -> dict[str, Any]:
     """Return a case; keys that only some cases have come last."""
     case = {
@@ -118,6 +129,7 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "readings": result.readings,
         "arithmetic": result.arithmetic or None,
         "judged_by": result.judged_by or None,
+        "noise": result.noise and encode_number(result.noise.ratio),
         "message": result.message,
     }
     more = {

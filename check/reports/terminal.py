@@ -105,7 +105,8 @@ def headline(report: Report) -> str:
     reasons = ", ".join(text for text, holds in parts.items() if holds)
     written = [f"{name} in {plural(n, 'case')}" for name, n in report.overwritten.most_common()]
     inputs = f"; overwrites its inputs: {', '.join(written)}" if written else ""
-    return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{inputs}"
+    remarks = "".join(f"; {dtype}: {one}" for dtype, one in report.remarks.items())
+    return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{remarks}{inputs}"
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:
@@ -135,7 +136,7 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
 
 def _arithmetic(report: Report) -> Iterator[str]:
     """Yield the required and the observed arithmetic of each dtype, and the cases that decide nothing."""
-    header = ("arithmetic", "required", "observed", "worst error/tolerance")
+    header = ("arithmetic", "required", "within the tolerance of", "worst error/tolerance")
     yield from _table([header, *arithmetic_rows(report)], [3])
     for grade in report.grades.values():
         if count := grade.undeciding.total():

@@ -21,8 +21,9 @@ pytestmark = pytest.mark.usefixtures("in_this_process")
 COUNTS = {"cases", "passed", "failed", "unsupported", "missing", "errors"}
 CASE: dict[str, Any] = {"id": str, "tier": str, "verdict": str, "worst_ratio": (float, str), "worst_abs": (float, str),
         "worst_ulp": (float, str), "where": str, "readings": list, "arithmetic": (str, type(None)), "judged_by": (str, type(None)),
+        "noise": (float, type(None)),
         "message": str}  # fmt: skip
-GRADE = {"required", "observed", "compared", "observed_too", "holds", "worst", "vacuous"}
+GRADE = {"required", "observed", "compared", "observed_too", "holds", "worst", "vacuous", "remark"}
 
 
 def check_report(report: dict[str, Any]) -> None:
