@@ -44,7 +44,7 @@ def through(changed: str, arithmetic: Any = None, factor: float = 1.0) -> Run:
         inputs = {}
         for name, array in block.inputs.items():
             inputs[name] = array if array.dtype.kind == "i" else array.astype(np.float32)
-        outputs = {}
+        outputs: Arrays = {}
         for stack in stacks(OPERATORS[block.operator], block.given, inputs):
             if variant and variant.inputs:
                 stack = replace(stack, inputs=variant.inputs(stack.inputs, stack.semantics))

@@ -130,8 +130,8 @@ def test_sums_in_float16_vary_no_more_than_derived(way: str) -> None:
             terms += [h[:, k, None] * r[:, k] for k in range(HIDDEN)]
             both = np.broadcast_to(bias, terms[0].shape)
             partial = np.cumsum([both, *terms] if way == "biases first" else [*terms, both], axis=0)
-            rounded = sum(rounding(v, one.unit, 0.0) for v in (*terms, *partial[1:]))
-            ratios.append(rounded.sum() / _of_gate(stack, one, name).sum())
+            rounded = np.sum([rounding(v, one.unit, 0.0) for v in (*terms, *partial[1:])])
+            ratios.append(rounded / _of_gate(stack, one, name).sum())
     assert 0.3 < np.mean(ratios) < 1.0
 
 
