@@ -60,10 +60,17 @@ FLOAT_TYPES: dict[str, FloatType] = {
 }
 INTEGER_TYPES: dict[str, np.dtype[Any]] = {"int32": np.dtype(np.int32), "int64": np.dtype(np.int64)}
 
+NUMPY_TYPES: dict[str, np.dtype[Any]] = {
+    **{name: t.numpy for name, t in FLOAT_TYPES.items()},
+    **INTEGER_TYPES,
+    "bool": np.dtype(np.bool_),
+}
+"""The numpy dtype of every type of a tensor: floating-point numbers, integers, and masks."""
+
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """Get the numpy dtype called `name`, a key of FLOAT_TYPES or INTEGER_TYPES."""
-    return FLOAT_TYPES[name].numpy if name in FLOAT_TYPES else INTEGER_TYPES[name]
+    """Get the numpy dtype called `name`, a key of NUMPY_TYPES."""
+    return NUMPY_TYPES[name]
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:

@@ -244,6 +244,8 @@ def _of_input(
         for dtype, word in ({"float32": "float"} | dtypes).items():
             about, change = f"{name} holds {dtype} numbers", partial(np.ndarray.astype, dtype=dtype)
             yield wrong("dtype of lengths", word, about, change)
+        if operator.masked:
+            return
         values = (-1, 0, tensor.least, SIZES["time"] + 1)
         below, zero, least, above = (partial(_last_is, value=value) for value in values)
         yield wrong("length below", "negative", f"{name} holds -1", below, least, unchanged)
@@ -383,7 +385,8 @@ def _numbers(
     The multiples are -8/16 to 8/16, in another order for each input.
     """
     if tensor.role == "lengths":
-        return np.full(shape, SIZES["time"], numpy_dtype(operator.types[tensor.type][0]))
+        full = True if operator.masked else SIZES["time"]
+        return np.full(shape, full, numpy_dtype(operator.types[tensor.type][0]))
     if tensor.fills[:1] == ("zeros",):
         return np.zeros(shape, numpy_dtype(dtype))
     numbers = (np.arange(math.prod(shape)) * (5 + place) + 3 * place + 1) % 17 - 8

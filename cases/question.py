@@ -16,6 +16,7 @@ import numpy as np
 from .dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from .errors import GrucibleError
 from .operators import OPERATORS
+from .operators.layout import mask_of, mask_rows
 from .operators.semantics import Semantics, semantics
 from .operators.signature import Operator, Tensor
 from .operators.values import all_attributes
@@ -201,7 +202,13 @@ def _check_input(
         raise QuestionError(f"{tensor.name} has shape {array.shape}; expected {shape}: ({axes})")
     if 0 in shape:
         raise QuestionError(f"{tensor.name} has shape {shape}, and is empty")
-    if tensor.role == "lengths":
+    if tensor.role == "lengths" and operator.masked:
+        lengths, starts = mask_rows(array)
+        holes = (array != mask_of(lengths, starts, array.shape[-1])).any(axis=-1)
+        if holes.any():
+            row = int(np.argmax(holes))
+            raise QuestionError(f"row {row} of {tensor.name} has steps apart; expected one run")
+    elif tensor.role == "lengths":
         [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
         wrong = array[(array < tensor.least) | (array > time)]
         if wrong.size:

@@ -14,7 +14,13 @@ import numpy as np
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
-from ..cases.operators.layout import GruInputs, gru_inputs, operator_inputs
+from ..cases.operators.layout import (
+    GruInputs,
+    gru_inputs,
+    mask_of,
+    mask_rows,
+    operator_inputs,
+)
 from ..cases.question import Question, pose, sizes_of
 from ..gen.posed import answered_block
 from ..gen.variants.known import variant_called
@@ -300,6 +306,7 @@ _AXES = {
     "x": ("batch", "time", "input"),
     "h0": ("direction", "batch", "hidden"),
     "lengths": ("batch",),
+    "starts": ("batch",),
     "w": ("direction", "hidden", "input"),
     "r": ("direction", "hidden", "hidden"),
     "b": ("direction", "hidden"),
@@ -317,8 +324,10 @@ def _reshape(
     operator = OPERATORS[question.operator]
     shared = gru_inputs(operator, question.attributes, question.inputs)
     if axis == "time":
-        left = np.less.outer(keep, shared.lengths).sum(axis=0).astype(shared.lengths.dtype)
-        shared = replace(shared, lengths=left)
+        mask = mask_of(shared.lengths, shared.starts, shared.x.shape[-2])[:, keep]
+        left, starts = mask_rows(mask)
+        left = left.astype(shared.lengths.dtype)
+        shared = replace(shared, lengths=left, starts=starts)
 
     def cut(role: str, array: Array) -> Array:
         for place, name in enumerate(_AXES[role]):
@@ -334,6 +343,7 @@ def _reshape(
         x=cut("x", shared.x),
         h0=cut("h0", shared.h0),
         lengths=cut("lengths", shared.lengths),
+        starts=cut("starts", shared.starts),
         w=cut_all("w", shared.w),
         r=cut_all("r", shared.r),
         b=cut_all("b", sides | shared.b),

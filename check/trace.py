@@ -15,7 +15,7 @@ from ..cases.operators.readings import STORED, ReadingNames, as_read
 from ..cases.operators.semantics import Semantics
 from ..gen.exact.answers import DirectionTrace, exact_trace
 from ..gen.exact.enclosures import Undecided
-from ..gen.gru import in_order, processing_order
+from ..gen.gru import turned
 from ..vectors.block import Block, block_of
 from ..vectors.case import REQUIRED, Case, difference
 from ..vectors.vector_set import VectorSet
@@ -242,10 +242,8 @@ def _by_step(
     found: Array = np.full((len(directions), *directions[0].state.shape), np.nan)
     for d, one in enumerate(directions):
         if "y" in shared:
-            y = shared["y"][d]
-            if meant.y_order != "processing":
-                y = in_order(y, processing_order(meant.directions[d], one.lengths, y.shape[-2]))
-            found[d] = y[:, : found.shape[2]]
+            times = np.maximum(one.time, 0)[..., None]
+            found[d] = np.take_along_axis(turned(meant, shared["y"])[d], times, axis=-2)
         else:
             rows = np.flatnonzero(one.lengths)
             found[d, rows, one.lengths[rows] - 1] = shared["ho"][d, rows]

@@ -26,7 +26,7 @@ from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType, numpy_dtype
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.activations import FUNCTIONS
-from ..cases.operators.layout import gru_inputs
+from ..cases.operators.layout import gru_inputs, mask_of
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.semantics import semantics
 from ..cases.operators.signature import Operator
@@ -57,7 +57,10 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
         if tensor.name in case.absent:
             continue
         if tensor.role == "lengths":
-            arrays[tensor.name] = np.array(case.lengths, numpy_dtype(case.types[tensor.type]))
+            rows, starts = np.array(case.lengths), np.array(case.starts)
+            if operator.masked:
+                rows = mask_of(rows, starts, _time(operator, case))
+            arrays[tensor.name] = rows.astype(numpy_dtype(case.types[tensor.type]))
             continue
         shape = operator.shape(tensor, attributes, case.sizes)
         if tensor.name in case.zeros:
@@ -74,6 +77,10 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays
+
+
+def _time(operator: Operator, case: CaseSpec) -> int:
+    return next(case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time")
 
 
 def _mantissas(name: str, count: int, precision: int) -> Array:
@@ -112,7 +119,7 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
     elif plant == "infinity":
         x[0, 0, 0], x[-1, 0, 0] = np.inf, -np.inf
     elif plant in ("padding-nan", "padding-infinity"):
-        past = np.arange(x.shape[1]) >= shared.lengths[:, None]
+        past = ~mask_of(shared.lengths, shared.starts, x.shape[1])
         rubbish = np.nan if plant == "padding-nan" else np.inf
         x[past] = np.copysign(np.full_like(x, rubbish), x)[past]
     elif plant == "overflow":

@@ -163,11 +163,11 @@ def gru(
 ) -> tuple[Array, Array]:
     """Compute Y (…, direction, batch, time, hidden) and Ho (…, direction, batch, hidden).
 
-    A row takes as many steps as its length says; `reverse` takes them from its last valid step to
-    its first (ledger: reverse-ragged). Y has each state at the time of its input, or in processing order
-    (ledger: reverse-order), and is zero past the length (ledger: y-padding). Ho is the state after a
-    row's own last step (ledger: ho-ragged), and for a row of length 0 what `semantics.empty_row` says
-    (ledger: len-zero).
+    A row takes as many steps as its length says, from its start; `reverse` takes them from its last valid
+    step to its first (ledger: reverse-ragged). Y has each state at the time of its input, or is turned
+    (`semantics.y_order`; ledger: reverse-order). At other times it is what `semantics.y_padding` says
+    (ledger: y-padding). Ho is the state after a row's own last step (ledger: ho-ragged), and for a row of
+    length 0 what `semantics.empty_row` says (ledger: len-zero).
 
     `alter` is what a misreading makes of each quantity. `advance`, if given, takes the steps instead of
     `step`; with `every_row`, also for rows that are over.
@@ -184,7 +184,8 @@ def gru(
     numbers = arithmetic.numbers(inputs.x)
     ys, hos = [], []
     for index, direction in enumerate(semantics.directions):
-        order = processing_order(direction, lengths, time)
+        at_time = step_numbers(direction, inputs, time)
+        order = processing_order(at_time, lengths)
         d = DirectionWeights(arithmetic, inputs, in_order(numbers, order), index)
         h = d.h0.copy()
         y = np.full_like(h, arithmetic.zero, shape=(*lengths.shape, time, h.shape[-1]))
@@ -198,11 +199,12 @@ def gru(
             keep = alive[..., at, None]
             h[..., at, :] = np.where(keep, new, old)
             y[..., at, number, :] = np.where(keep, new, arithmetic.zero)
+        y = in_time(y, order)
+        ys.append(fill_padding(semantics, at_time, lengths, y, first=d.h0, last=h))
         if semantics.empty_row == "zeros":
             h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
-        ys.append(in_order(y, order) if semantics.y_order == "time" else y)
         hos.append(h)
-    return np.stack(ys, axis=-4), np.stack(hos, axis=-3)
+    return turned(semantics, np.stack(ys, axis=-4)), np.stack(hos, axis=-3)
 
 
 def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
@@ -224,20 +226,28 @@ def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
     return replace(inputs, b=apart)
 
 
-def processing_order(direction: str | tuple[str, ...], lengths: Array, time: int) -> Array | None:
-    """Find the time of each row's n-th step, (…, batch, time); return None if it is n itself.
+def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int) -> Array:
+    """Number the steps at each time, (…, batch, time); a row's own first step is 0, its last length - 1.
 
-    The order is its own inverse. `direction` is one word, or one per stacked case; `reverse-padded`, which
-    no specification has, starts from the last step of the time axis and so from padding.
+    `direction` is one word, or one per stacked case; `reverse-padded`, which no specification has, starts
+    from the last step of the time axis and so from padding.
     """
-    words = np.asarray(direction)
-    backwards = words != "forward"
-    if not backwards.any():
+    words = np.asarray(direction)[..., None, None]
+    starts, at = inputs.starts[..., None], np.arange(time)
+    last = np.where(words == "reverse-padded", time, starts + inputs.lengths[..., None]) - 1
+    return np.where(words == "forward", at - starts, last - at)
+
+
+def processing_order(at_time: Array, lengths: Array) -> Array | None:
+    """Find the time of each row's n-th step, (…, batch, time), from `step_numbers`; None if it is n itself.
+
+    Padding follows the steps, in the order of time.
+    """
+    at = np.arange(at_time.shape[-1])
+    valid = (at_time >= 0) & (at_time < lengths[..., None])
+    if np.array_equal(at_time, np.broadcast_to(at, at_time.shape)):
         return None
-    at = np.arange(time)
-    padded = (words == "reverse-padded")[..., None, None]
-    last = np.where(padded, time, lengths[..., None]) - 1
-    return np.where(backwards[..., None, None] & (at <= last), last - at, at)
+    return np.argsort(np.where(valid, at_time, len(at) + at), axis=-1)
 
 
 def in_order(values: Array, order: Array | None) -> Array:
@@ -247,6 +257,45 @@ def in_order(values: Array, order: Array | None) -> Array:
     return np.take_along_axis(values, order[..., None], axis=-2)
 
 
+def in_time(values: Array, order: Array | None) -> Array:
+    """Put values in a `processing_order` back into the order of time."""
+    return in_order(values, None if order is None else np.argsort(order, axis=-1))
+
+
+def fill_padding(
+    semantics: AnySemantics,
+    at_time: Array,
+    lengths: Array,
+    y: Array,
+    *,
+    first: Array,
+    last: Array,
+) -> Array:
+    """Fill y (…, batch, time, features), in the order of time, at times that are no step of a row.
+
+    `first` and `last` (…, batch, features) are a row's states before its first step and after its last.
+    """
+    if semantics.y_padding == "zeros":
+        return y
+    lengths = lengths[..., None]
+    after = (at_time >= lengths) & (lengths > 0)
+    y = np.where(after[..., None], last[..., None, :], y)
+    if semantics.y_padding == "held-from-first":
+        before = (at_time < 0) | (lengths == 0)
+        y = np.where(before[..., None], first[..., None, :], y)
+    return y
+
+
+def turned(semantics: AnySemantics, y: Array) -> Array:
+    """Put y (…, direction, batch, time, features) from the order of time into the operator's, or back."""
+    if semantics.y_order == "time":
+        return y
+    at = np.arange(y.shape[-2])
+    backwards = np.asarray(semantics.directions).T[..., None, None] != "forward"
+    order = np.where(backwards, len(at) - 1 - at, at)
+    return in_order(y, order)
+
+
 def states_before(states: Array, h0: Array, order: Array | None) -> Array:
     """Find the state before each step, in float64, from `states` (…, batch, time, hidden) after each.
 
@@ -254,4 +303,4 @@ def states_before(states: Array, h0: Array, order: Array | None) -> Array:
     """
     steps = in_order(states, order)
     before = [h0[..., None, :].astype(np.float64), steps[..., :-1, :]]
-    return in_order(np.concatenate(before, axis=-2), order)
+    return in_time(np.concatenate(before, axis=-2), order)

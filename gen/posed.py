@@ -18,6 +18,7 @@ from .. import __version__
 from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
+from ..cases.operators.layout import gru_inputs
 from ..cases.operators.readings import STORED, Asks, touched_by
 from ..cases.question import Question, case_bytes, sizes_of, too_large
 from ..vectors.block import Block, BlockKey
@@ -165,13 +166,15 @@ def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
     """
     operator, inputs = OPERATORS[question.operator], question.inputs
     attributes, sizes = question.attributes, sizes_of(question)
-    lengths = [inputs[t.name] for t in operator.inputs if t.role == "lengths" and t.name in inputs]
+    rows = gru_inputs(operator, attributes, inputs)
+    given = any(t.role == "lengths" and t.name in inputs for t in operator.inputs)
     zeros = {t.name for t in operator.inputs if t.fills and not np.any(inputs.get(t.name, 1) != 0)}
     asks = Asks(
         operator.name,
         attributes,
         sizes,
-        tuple(lengths[0].tolist()) if lengths else None,
+        tuple(rows.lengths.tolist()) if given else None,
+        tuple(rows.starts.tolist()),
         frozenset(zeros),
     )
     finite = all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values())

@@ -15,13 +15,13 @@ import numpy as np
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.activations import FUNCTIONS, Activation
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_outputs
-from ..cases.operators.semantics import StackedSemantics, semantics, stack, take
+from ..cases.operators.semantics import AGREED, StackedSemantics, semantics, stack, take
 from ..cases.operators.signature import Operator
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Some cases that share a block and the place of the reset gate.
+    """Some cases that share a block and what `AGREED` names.
 
     `rows` are their places in the block; `inputs` are in the shared layout (cases.operators.layout).
     """
@@ -65,17 +65,19 @@ def stacks(
     """Split the cases of a block into stacks; `given` has the attributes of each, `inputs` all inputs."""
     attributes = [operator.with_defaults(one) for one in given]
     meant = [semantics(operator, one) for one in attributes]
-    for after in (False, True):
-        rows = np.flatnonzero([one.reset_after is after for one in meant])
-        if rows.size:
-            first = attributes[rows[0]]
-            yield Stack(
-                operator,
-                first,
-                rows,
-                stack([meant[row] for row in rows]),
-                gru_inputs(operator, first, {name: array[rows] for name, array in inputs.items()}),
-            )
+    alike: dict[tuple[Any, ...], list[int]] = {}
+    for row, one in enumerate(meant):
+        alike.setdefault(tuple(getattr(one, name) for name in AGREED), []).append(row)
+    for key in sorted(alike):
+        rows = np.array(alike[key])
+        first = attributes[rows[0]]
+        yield Stack(
+            operator,
+            first,
+            rows,
+            stack([meant[row] for row in rows]),
+            gru_inputs(operator, first, {name: array[rows] for name, array in inputs.items()}),
+        )
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from ..cases.apart import NotParsed, Tree, parse_apart
-from ..cases.dtypes import FLOAT_TYPES, Array, dtype_name
+from ..cases.dtypes import Array, dtype_name, numpy_dtype
 from ..cases.errors import GrucibleError, VectorFileError
 
 FORMAT_VERSION = 2
@@ -35,7 +35,8 @@ MOST_TEXT_WIDTH = 64 << 10
 """Maximum bytes of a text, such as an id."""
 MOST_DEPTH = 8
 """Maximum depth of groups inside groups; the format has 6."""
-_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
+STORED_AS = {"bfloat16": np.dtype(np.uint16), "bool": np.dtype(np.uint8)}
+"""The integers that stand for types that HDF5 lacks; the dataset's attribute `dtype` names the type."""
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
 
 Value = str | int | float | None
@@ -222,8 +223,12 @@ class _Reading:
         array: Array = np.zeros(shape, dtype.newbyteorder("="))
         if array.size:
             data.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
-        marked = array.dtype == np.uint16 and _attributes(data).get("dtype") == "bfloat16"
-        return array.view(_BFLOAT16) if marked else array
+        name = str(_attributes(data).get("dtype"))
+        if name not in STORED_AS or array.dtype != STORED_AS[name]:
+            return array
+        if name == "bool" and array.max(initial=0) > 1:
+            return "is damaged (a mask holds other numbers than 0 and 1)"
+        return array.view(numpy_dtype(name))
 
 
 def _is_whole(data: h5py.Dataset) -> bool:

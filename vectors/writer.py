@@ -14,12 +14,12 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, Array
+from ..cases.dtypes import Array, dtype_name
 from ..cases.errors import GrucibleError
 from ..cases.files import check_replaceable, is_forced, write_whole, writing_to
 from .block import Block, BlockKey, arrays_by_path, canonical_json
 from .digest import DIGESTS, file_digest
-from .hdf5 import FORMAT_VERSION, OUTPUTS, VECTORS, Folder, is_later, tree_of
+from .hdf5 import FORMAT_VERSION, OUTPUTS, STORED_AS, VECTORS, Folder, is_later, tree_of
 
 _HDF5 = rb"\x89HDF\r\n\x1a\n"
 MARKS = {
@@ -27,7 +27,6 @@ MARKS = {
     OUTPUTS: re.compile(rb"%b.*grucible outputs" % _HDF5, re.DOTALL),
 }
 """The beginnings of files of each kind; those of grucible 0.1 had 512 bytes before HDF5's own."""
-_BFLOAT16 = FLOAT_TYPES["bfloat16"].numpy
 
 
 @contextlib.contextmanager
@@ -71,12 +70,13 @@ def write_text_attribute(node: Any, name: str, text: str) -> None:
 
 def write_array(group: Any, name: str, start: int, array: Array, total: int) -> None:
     """Write rows of dataset `name` from `start` on; the first call makes it, with `total` rows."""
-    stored = array.view(np.uint16) if array.dtype == _BFLOAT16 else array
+    name_of = dtype_name(array.dtype)
+    stored = array.view(STORED_AS[name_of]) if name_of in STORED_AS else array
     if name not in group:
         little = stored.dtype.newbyteorder("<")
         data = group.create_dataset(name, (total, *stored.shape[1:]), little)
-        if array.dtype == _BFLOAT16:
-            write_text_attribute(data, "dtype", "bfloat16")
+        if name_of in STORED_AS:
+            write_text_attribute(data, "dtype", name_of)
     group[name][start : start + len(stored)] = stored
 
 

@@ -5,7 +5,8 @@ count); this module names no operator. Arrays may have leading axes (a stack of 
 axes of the description; leading axes stay in front.
 
 The shared layout: x (batch, time, input); h0 (direction, batch, hidden); w[gate] (direction,
-hidden, input); r[gate] (direction, hidden, hidden); b[part] (direction, hidden); lengths (batch);
+hidden, input); r[gate] (direction, hidden, hidden); b[part] (direction, hidden); lengths (batch), and
+starts (batch), the time of each row's first step; a mask (batch, time) is true at a row's steps;
 y (direction, batch, time, hidden); ho (direction, batch, hidden). An axis that an operator lacks
 (a cell's time and direction) has length 1.
 """
@@ -26,6 +27,7 @@ _AXES = {
     "x": ("batch", "time", "input"),
     "h0": ("direction", "batch", "hidden"),
     "lengths": ("batch",),
+    "mask": ("batch", "time"),
     "w": ("direction", "gate", "input"),
     "r": ("direction", "gate", "hidden"),
     "b": ("direction", "gate"),
@@ -47,6 +49,7 @@ class GruInputs:
     x: Array
     h0: Array
     lengths: Array
+    starts: Array
     w: Arrays
     r: Arrays
     b: Arrays
@@ -57,7 +60,8 @@ class GruInputs:
             {part: array[which] for part, array in parts.items()}
             for parts in (self.w, self.r, self.b)
         )
-        return GruInputs(self.x[which], self.h0[which], self.lengths[which], w, r, b)
+        x, h0, lengths, starts = (a[which] for a in (self.x, self.h0, self.lengths, self.starts))
+        return GruInputs(x, h0, lengths, starts, w, r, b)
 
 
 def gru_inputs(
@@ -65,14 +69,15 @@ def gru_inputs(
 ) -> GruInputs:
     """Put the inputs of a case, or of stacked cases of a block, in the shared layout.
 
-    Without lengths, every row is as long as the time axis. A missing initial state is zeros.
+    Without lengths, every row is as long as the time axis. Without a mask, each starts at time 0. A missing
+    initial state is zeros.
     """
     plain: Arrays = {}
     gates: dict[str, Arrays] = {"w": {}, "r": {}, "b": {}}
     for tensor in operator.inputs:
         if tensor.name not in inputs:
             continue
-        role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
+        role, parts = _role(operator, tensor, attributes), tensor.form(attributes).parts
         arrays = _split(operator, tensor, attributes, inputs[tensor.name])
         if parts:
             gates[role] |= zip(parts, arrays, strict=True)
@@ -80,12 +85,32 @@ def gru_inputs(
             [plain[role]] = arrays
     x, hidden = plain["x"], gates["r"]["h"].shape[-1]
     *stacked, batch, time, _ = x.shape
-    if "lengths" not in plain:
-        plain["lengths"] = np.full((*stacked, batch), time, np.int64)
+    if "mask" in plain:
+        plain["lengths"], plain["starts"] = mask_rows(plain["mask"])
+    lengths = plain.get("lengths", np.full((*stacked, batch), time, np.int64))
+    starts = plain.get("starts", np.zeros_like(lengths))
     if "h0" not in plain:
         directions = len(operator.directions(attributes))
         plain["h0"] = np.zeros((*stacked, directions, batch, hidden), x.dtype)
-    return GruInputs(x=x, h0=plain["h0"], lengths=plain["lengths"], **gates)
+    return GruInputs(x=x, h0=plain["h0"], lengths=lengths, starts=starts, **gates)
+
+
+def mask_rows(mask: Array) -> tuple[Array, Array]:
+    """Find the lengths and starts (…, batch) of the rows of a mask (…, batch, time)."""
+    return mask.sum(axis=-1, dtype=np.int64), mask.argmax(axis=-1)
+
+
+def rows_asked(operator: Operator, inputs: Mapping[str, Array]) -> Array | None:
+    """Find the lengths (…, batch) that `inputs` give, also by a mask; None where they give none."""
+    tensor = operator.tensor("lengths")
+    given = inputs.get(tensor.name) if tensor else None
+    return mask_rows(given)[0] if given is not None and operator.masked else given
+
+
+def mask_of(lengths: Array, starts: Array, time: int) -> Array:
+    """Make the mask (…, batch, time) of rows of these lengths and starts, (…, batch); see `mask_rows`."""
+    number = np.arange(time) - starts[..., None]
+    return (number >= 0) & (number < lengths[..., None])
 
 
 def operator_inputs(
@@ -97,8 +122,11 @@ def operator_inputs(
     """
     found: Arrays = {}
     for tensor in operator.present(operator.inputs, absent):
-        role, parts = tensor.role_in(attributes), tensor.form(attributes).parts
-        one = getattr(given, role)
+        role, parts = _role(operator, tensor, attributes), tensor.form(attributes).parts
+        if role == "mask":
+            one: Any = mask_of(given.lengths, given.starts, given.x.shape[-2])
+        else:
+            one = getattr(given, role)
         arrays = [one[part] for part in parts] if parts else [one]
         found[tensor.name] = _join(operator, tensor, attributes, arrays)
     return found
@@ -131,6 +159,12 @@ def shared_outputs(
         for tensor in operator.outputs
         if tensor.name in outputs
     }
+
+
+def _role(operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]) -> str:
+    """Find the role of a tensor; lengths may be a mask."""
+    role = tensor.role_in(attributes)
+    return "mask" if role == "lengths" and operator.masked else role
 
 
 def of_each_direction(
@@ -196,7 +230,7 @@ def _split(
     flat = [axis for axes in own for axis in axes]
     have = [axis for axis in flat if not axis.isdigit()]
     numbers = [place for place, axis in enumerate(flat) if axis.isdigit()]
-    want = _AXES[tensor.role_in(attributes)]
+    want = _AXES[_role(operator, tensor, attributes)]
     order = (*numbers, *(flat.index(axis) for axis in want if axis in have))
     array = array.reshape(shape).transpose(*range(len(stack)), *(len(stack) + at for at in order))
     count, sizes = (
@@ -215,7 +249,7 @@ def _join(
 
     An axis that the operator lacks has length 1.
     """
-    own, have = _axes(operator, tensor, attributes), _AXES[tensor.role_in(attributes)]
+    own, have = _axes(operator, tensor, attributes), _AXES[_role(operator, tensor, attributes)]
     flat = [axis for axes in own for axis in axes]
     numbers = [axis for axis in flat if axis.isdigit()]
     stack = arrays[0].ndim - len(have)

@@ -33,13 +33,15 @@ class Asks:
     """The parts of a case that show whether it touches an ambiguous point.
 
     `attributes` has defaults filled in, `sizes` every size symbol, `lengths` one length per row (None
-    without lengths); `zeros` are the inputs that could be drawn but are zeros.
+    without lengths), `starts` the time of each row's first step; `zeros` are the inputs that could be drawn
+    but are zeros.
     """
 
     operator: str
     attributes: Mapping[str, Any]
     sizes: Mapping[str, int]
     lengths: tuple[int, ...] | None
+    starts: tuple[int, ...]
     zeros: frozenset[str]
 
 

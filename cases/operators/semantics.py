@@ -20,6 +20,7 @@ from .signature import Operator
 Direction = Literal["forward", "reverse", "reverse-padded"]
 EmptyRow = Literal["zeros", "initial_hidden_state"]
 YOrder = Literal["time", "processing"]
+YPadding = Literal["zeros", "held", "held-from-first"]
 Biases = Literal["apart", "sum", "recurrent"]
 _PARAMETERS: tuple[Parameter, ...] = ("alpha", "beta")
 
@@ -33,7 +34,10 @@ class Semantics:
     reset_after: the reset gate multiplies h·Rhᵀ + Rbh (linear_before_reset) instead of h.
     directions: one entry per direction, in the order of the direction axis.
     empty_row: the last state of a row of length 0 (ledger: len-zero).
-    y_order: whether y has states in the order of their inputs or of processing (ledger: reverse-order).
+    y_order: whether y has states in the order of their inputs, or a backward direction's from the end of the
+    time axis (processing; ledger: reverse-order).
+    y_padding: what y is where a row has no step: zeros; or held, the state after the row's last step there
+    and zeros before its first; or held-from-first, the initial state before it (ledger: leading-mask).
     biases: for gates with two biases: each is itself (apart), the recurrent bias holds the sum of both
     (sum; ledger: bias-sum), or only the recurrent bias is used (recurrent; ledger: input-bias-unused).
     """
@@ -45,6 +49,7 @@ class Semantics:
     directions: tuple[Direction, ...]
     empty_row: EmptyRow = "zeros"
     y_order: YOrder = "time"
+    y_padding: YPadding = "zeros"
     biases: Biases = "apart"
 
 
@@ -63,6 +68,7 @@ class StackedSemantics:
     directions: tuple[tuple[Direction, ...], ...]
     empty_row: EmptyRow = "zeros"
     y_order: YOrder = "time"
+    y_padding: YPadding = "zeros"
     biases: Biases = "apart"
 
     @property
@@ -71,7 +77,7 @@ class StackedSemantics:
         return np.asarray(np.array(self.directions).T != "forward")
 
 
-AGREED = ("reset_after", "empty_row", "y_order", "biases")
+AGREED = ("reset_after", "empty_row", "y_order", "y_padding", "biases")
 """The fields of Semantics on which stacked cases agree."""
 
 

@@ -14,7 +14,8 @@ operators:
   `hidden`; `activations` (f and g, or f and g of each direction), or `f` and `g` apart, and their
   `alpha` and `beta`; `bias_inside`, whether
   the candidate's recurrent bias is inside the product with the reset gate (a bias form for each);
-  `sequence`, whether the output has every state or only the last; or nothing;
+  `sequence`, whether the output has every state or only the last; `y_padding`, what the output is where a
+  row has no step; or nothing;
 * the parts stacked along a gate axis: `z`, `r`, `h` for a weight or for the sum of a gate's two
   biases; `wz`, `wr`, `wh` for an input-side bias and `rz`, `rr`, `rh` for a recurrent one.
 """
@@ -47,7 +48,7 @@ SEQUENCE_SIZES = {
 Kind = Literal["int", "float", "boolean", "string", "strings", "floats"]
 Meaning = Literal[
     "", "batch", "time", "input", "hidden", "activations", "f", "g", "alpha", "beta", "clip",
-    "reset_after", "bias_inside", "direction", "sequence",
+    "reset_after", "bias_inside", "direction", "sequence", "y_padding",
 ]  # fmt: skip
 
 
@@ -98,8 +99,8 @@ class Form:
     An axis is a product of the specification's size symbols and of numbers, outermost first. A number counts
     parts: `3*hidden_size` stacks three, the axes `2`, `3*hidden_size` six, and `1` is an axis without
     meaning. `num_directions*hidden_size` holds the directions side by side. `parts` names what the numbers
-    count, in order. The form holds if every attribute in `when` has the value there. A `role`, if given, then
-    replaces the tensor's.
+    count, in order. Lengths with a time axis are a mask, true where a row has a step. The form holds if every
+    attribute in `when` has the value there. A `role`, if given, then replaces the tensor's.
     """
 
     axes: tuple[str, ...]
@@ -226,6 +227,12 @@ class Operator:
     def dtypes(self) -> tuple[str, ...]:
         """List the floating-point types of X, and so of a case."""
         return self.types[next(t.type for t in self.inputs if t.role == "x")]
+
+    @property
+    def masked(self) -> bool:
+        """Whether a mask says which steps each row has, and so on which side padding is."""
+        lengths = self.tensor("lengths")
+        return lengths is not None and len(lengths.forms[0].axes) > 1
 
     def setting(self, meaning: Meaning) -> Attribute | None:
         """Find the attribute that sets `meaning`, if the operator has one."""

@@ -14,7 +14,7 @@ from ..operators.semantics import semantics
 from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
 from .covering_arrays import Excluded, rows_of
-from .factors import DRAWS, NEEDED, PRESENT, ZEROS, factors, lengths
+from .factors import BEFORE, DRAWS, NEEDED, PADDING, PRESENT, ZEROS, factors, lengths
 from .spec_file import Assignment, CaseSpecFile, Covering, Listing, Product
 
 MOST_CASES = 30_000
@@ -27,8 +27,8 @@ class CaseSpec:
 
     `given` has exactly the attributes that the case sets; `sizes` every size symbol, also the number of
     directions; `absent` the optional inputs and outputs that are left out; `zeros` the inputs that could be
-    drawn but are zeros; `lengths` one length per row, or None without lengths; `factors` the value of
-    every factor.
+    drawn but are zeros; `lengths` one length per row, or None without lengths; `starts` the time of each
+    row's first step; `factors` the value of every factor.
     """
 
     id: str
@@ -41,6 +41,7 @@ class CaseSpec:
     absent: frozenset[str]
     zeros: frozenset[str]
     lengths: tuple[int, ...] | None
+    starts: tuple[int, ...]
     factors: Assignment
 
     @property
@@ -88,11 +89,14 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     }
     zeros = frozenset(t.name for t in tensors if values.get(t.name) == ZEROS)
     rows = _lengths(operator, values)
-    asks = Asks(operator.name, attributes, sizes, rows, zeros)
+    [time] = [sizes[s] for s, axis in operator.sizes.items() if axis == "time"] or [1]
+    before = values.get(PADDING) == BEFORE
+    starts = tuple(time - length if before else 0 for length in rows or ())
+    asks = Asks(operator.name, attributes, sizes, rows, starts, zeros)
     readings = () if tier else touched_by(asks, meant)
     tier = tier or ("ambiguous" if readings else "required")
     return CaseSpec(
-        "", operator.name, "", tier, readings, given, sizes, absent, zeros, rows, values
+        "", operator.name, "", tier, readings, given, sizes, absent, zeros, rows, starts, values
     )
 
 

@@ -87,6 +87,8 @@ def lengths(pattern: str, batch: int, time: int) -> tuple[int, ...]:
 MOST_SCALE = 24
 """Maximum power of two by which an input is larger or smaller; float32 and bfloat16 can do more."""
 PRESENT, ZEROS = "present", "zeros"
+PADDING, BEHIND, BEFORE = "padding", "behind", "before"
+"""The factor of a mask's operator that says on which side of a row's steps its padding is."""
 NEEDED = object()
 """The `default` of a factor that every case must name."""
 
@@ -132,6 +134,8 @@ def factors(operator_name: str) -> dict[str, Factor]:
             found.append(_choice(variable, first, {dtype: dtype for dtype in others}))
     if lengths := operator.tensor("lengths"):
         found.append(_lengths(lengths))
+    if operator.masked:
+        found.append(_choice(PADDING, BEHIND, {BEFORE: BEFORE}))
     usual, *drawn = DRAWS
     found.append(_choice("draw", usual, {draw: draw for draw in drawn}))
     found += [_scale(tensor.name) for tensor in operator.inputs if tensor.role != "lengths"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
+from ...cases.operators.layout import rows_asked
 from ...cases.operators.semantics import semantics
 from ...cases.question import sizes_of
 from ...vectors.block import Block
@@ -95,7 +96,7 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
     if sizes.get("input", 0.0) > sizes.get("hidden", np.inf):
         wider = "where the hidden size is as large as the input size, or larger"
         shared["where the input size is larger than the hidden size", wider] = 1.0
-    lengths = [t.name for t in operator.inputs if t.role == "lengths" and t.name in block.inputs]
+    lengths = rows_asked(operator, block.inputs)
     time = int(sizes.get("time", 1.0))
     for row in rows.tolist():
         attributes = operator.with_defaults(block.given[row])
@@ -106,7 +107,7 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
             found += [
                 (f"where {words} is {one}", f"where {words} is not {one}") for one in sorted(each)
             ]
-        mine = block.inputs[lengths[0]][row] if lengths else np.array([time])
+        mine = lengths[row] if lengths is not None else np.array([time])
         yield shared | dict.fromkeys(found, 1.0) | _of_lengths(mine, time)
 
 

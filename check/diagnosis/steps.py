@@ -17,15 +17,15 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
-from ...cases.operators.layout import GruInputs, shared_outputs
+from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
 from ...cases.operators.readings import STORED
 from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import Alter, processing_order
+from ...gen.gru import Alter, fill_padding, step_numbers, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.variant import Variant
 from ..judging.criterion import Demanded
-from ..judging.single_steps import SingleSteps, in_time
+from ..judging.single_steps import SingleSteps, last_times
 from .failing import MOST_ERROR, FailingBlock, room
 
 JUMPED = 2.0**-20
@@ -165,7 +165,8 @@ class Steps:
         some: dict[str, Any] = {
             name: getattr(self, name)[:, :, which] for name in ("seen", "limits", "number")
         }
-        inputs = replace(given, x=x, h0=h0, lengths=lengths)
+        starts = given.starts[:, which]
+        inputs = replace(given, x=x, h0=h0, lengths=lengths, starts=starts)
         return replace(self, inputs=inputs, taken=self.taken[:, which], row=self.row[which], **some)
 
     def only(self, cases: Array) -> Steps:
@@ -209,14 +210,13 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
     time, semantics, criterion = seen.shape[-2], stack.semantics, part.criterion
     single = SingleSteps.of(stack.inputs, semantics, seen)
     rest = _rest(stack, seen, ho, limits)
-    limits = in_time(limits, stack.inputs, semantics).reshape(single.seen.shape)
+    limits = turned(semantics, limits).reshape(single.seen.shape)
     if time > 1 and isinstance(criterion, Demanded):
         _, admitted = single.expected(part.block.dtype)
         limits = admitted[criterion.arithmetic].astype(np.float64)
     number = np.empty(seen.shape[:-1], np.int64)
     for d, direction in enumerate(semantics.directions):
-        order = processing_order(direction, stack.inputs.lengths, time)
-        number[:, d] = np.arange(time) if order is None else order
+        number[:, d] = step_numbers(direction, stack.inputs, time)
     return Steps(
         part=part,
         stack=stack,
@@ -254,17 +254,23 @@ def _nudged(share: float) -> Variant:
 
 
 def _rest(stack: Stack, seen: Array, ho: Array | None, limits: Array) -> Array:
-    """(n,) Say whether Y is zero past every row's length, and the last state that of the row's last step."""
-    lengths, time = stack.inputs.lengths, seen.shape[-2]
-    past = (np.arange(time) >= lengths[..., None])[:, None, :, :, None]
-    fine = ~((seen != 0) & past).any(axis=(1, 2, 3, 4))
+    """(n,) Say whether Y is right where a row has no step, and the last state that of the row's last step."""
+    meant, inputs = stack.semantics, stack.inputs
+    lengths, states = inputs.lengths, turned(meant, seen)
+    at = last_times(meant, inputs)[..., None, None]
+    last, limit = (
+        np.take_along_axis(array, at, axis=-2)[..., 0, :]
+        for array in (states, turned(meant, limits))
+    )
+    taken = mask_of(inputs.lengths, inputs.starts, seen.shape[-2])[..., None]
+    fine = np.ones(len(seen), bool)
+    for d, direction in enumerate(meant.directions):
+        first = inputs.h0[:, d].astype(np.float64)
+        empty = np.where(taken, states[:, d], 0.0)
+        at_time = step_numbers(direction, inputs, seen.shape[-2])
+        right = fill_padding(meant, at_time, lengths, empty, first=first, last=last[:, d])
+        fine &= (taken | (states[:, d] == right)).all(axis=(1, 2, 3))
     if ho is None:
-        return np.asarray(fine)
-    reverse = stack.semantics.backwards[:, :, None]
-    if stack.semantics.y_order == "processing":
-        reverse = np.zeros_like(reverse)
-    at = np.where(reverse, 0, np.maximum(lengths - 1, 0)[:, None, :])
-    at = at[..., None, None]
-    last, limit = (np.take_along_axis(array, at, axis=-2)[..., 0, :] for array in (seen, limits))
+        return fine
     same = _within(ho, last, limit)
     return np.asarray(fine & (same | (lengths == 0)[:, None, :, None]).all(axis=(1, 2, 3)))

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array
+from ...cases.dtypes import NUMPY_TYPES, Array
 from ...cases.operators import OPERATORS
+from ...cases.operators.layout import rows_asked
 from ...cases.operators.readings import ReadingNames
 from ...cases.question import sizes_of
 from ...cases.selection import PLAIN, PLAIN_SIZES
@@ -21,7 +22,7 @@ from .noise import Noise
 Traits = Mapping[str, str]
 """The properties of a case by name, such as `direction` or `batch size`."""
 CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
-VARYING = re.compile(rf"\b(?:{'|'.join([*FLOAT_TYPES, *INTEGER_TYPES])})\b|\d+(?:\.\d+)?")
+VARYING = re.compile(rf"\b(?:{'|'.join(NUMPY_TYPES)})\b|\d+(?:\.\d+)?")
 """Numbers and dtypes in a message."""
 DECIDING = ("required", "ambiguous")
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
@@ -103,7 +104,7 @@ def find_traits(block: Block) -> Sequence[Traits]:
         for tensor in (*operator.inputs, *operator.outputs)
         if not tensor.required and tensor.role != "lengths"
     }
-    lengths = operator.tensor("lengths")
+    rows = rows_asked(operator, block.inputs)
     found = []
     for row, attributes in enumerate(block.given):
         filled = operator.with_defaults(attributes)
@@ -112,9 +113,8 @@ def find_traits(block: Block) -> Sequence[Traits]:
             for a in operator.attributes
             if a.name not in operator.sizes
         }
-        if lengths:
-            given = block.inputs.get(lengths.name)
-            pattern = "left out" if given is None else _pattern(given[row], int(shared["steps"]))
+        if operator.tensor("lengths"):
+            pattern = "left out" if rows is None else _pattern(rows[row], int(shared["steps"]))
             words["lengths of rows"] = pattern
         found.append(words | shared)
     return found

@@ -12,7 +12,8 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED
-from ...gen.gru import in_order, processing_order
+from ...gen.gru import in_order, processing_order, step_numbers, turned
+from ...gen.stacks import stacks
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...gen.tolerances.gate import MOST_VACUOUS, infinite, vacuous
 from ...vectors.block import Block
@@ -155,23 +156,20 @@ def step_errors(block: Block, outputs: Arrays, criterion: Criterion) -> Array | 
     After a case's longest row there is NaN. Returns None where outputs lack states, or have only one step.
     """
     operator = OPERATORS[block.operator]
-    attributes = [operator.with_defaults(given) for given in block.given]
     signed_zero = block.tier == "nonportable"
     off = Differences(block.answer.outputs, outputs, block.dtype, signed_zero=signed_zero)
     found = off.ratios(criterion.admitted(block, STORED))
-    y = shared_outputs(operator, attributes[0], found).get("y")
+    y = shared_outputs(operator, operator.with_defaults(block.given[0]), found).get("y")
     if y is None or y.shape[-2] < 2:
         return None
-    errors = y.max(axis=-1)  # n, direction, batch, time
-    time = errors.shape[-1]
-    tensor = operator.tensor("lengths")
-    lengths = block.inputs.get(tensor.name) if tensor else None
-    if lengths is None:
-        lengths = np.full((len(errors), errors.shape[2]), time)
-    if operator.always.get("y_order") != "processing":
-        for d, words in enumerate(zip(*map(operator.directions, attributes), strict=True)):
-            order = processing_order(words, lengths, time)
-            errors[:, d] = in_order(errors[:, d, ..., None], order)[..., 0]
-    there = np.arange(time) < lengths[..., None]
-    worst = np.where(there[:, None], errors, -1.0).max(axis=(1, 2))
+    worst = np.empty((len(y), y.shape[-2]))
+    for one in stacks(operator, block.given, block.inputs):
+        meant, lengths = one.semantics, one.inputs.lengths
+        errors = turned(meant, y[one.rows].max(axis=-1, keepdims=True))
+        there = (np.arange(y.shape[-2]) < lengths[..., None])[..., None]
+        of_step = []
+        for d, direction in enumerate(meant.directions):
+            order = processing_order(step_numbers(direction, one.inputs, y.shape[-2]), lengths)
+            of_step.append(np.where(there, in_order(errors[:, d], order), -1.0))
+        worst[one.rows] = np.max(of_step, axis=(0, 2, 4))
     return np.where(worst < 0, np.nan, worst)

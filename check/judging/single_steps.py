@@ -12,10 +12,10 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
-from ...cases.operators.layout import GruInputs, shared_outputs
+from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
 from ...cases.operators.readings import ReadingNames, as_read
 from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import in_order, processing_order, states_before
+from ...gen.gru import fill_padding, processing_order, states_before, step_numbers, turned
 from ...gen.stacks import Stack, stacks
 from ...gen.tolerances.classes import CLASSES, F64, TINY_F64, ArithmeticClass
 from ...gen.tolerances.march import step_bounds, tolerances
@@ -49,19 +49,20 @@ class SingleSteps:
     def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
         """Take apart observed states `y` (n, direction, batch, time, hidden), as the operator orders them."""
         n, directions, _, time, hidden = y.shape
-        seen = in_time(y.astype(np.float64), inputs, semantics)
+        seen = turned(semantics, y.astype(np.float64))
         before = np.empty_like(seen)
         first: Array = np.zeros(seen.shape[:-1], bool)
         for d, direction in enumerate(semantics.directions):
-            order = processing_order(direction, inputs.lengths, time)
+            numbers = step_numbers(direction, inputs, time)
+            order = processing_order(numbers, inputs.lengths)
             before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
-            start = np.zeros_like(inputs.lengths[..., None]) if order is None else order[..., :1]
-            first[:, d] = np.arange(time) == start
-        taken = (np.arange(time) < inputs.lengths[..., None]).reshape(n, -1)
+            first[:, d] = numbers == 0
+        taken = mask_of(inputs.lengths, inputs.starts, time).reshape(n, -1)
         one = GruInputs(
             x=inputs.x.reshape(n, -1, 1, inputs.x.shape[-1]),
             h0=before.reshape(n, directions, -1, hidden),
             lengths=taken.astype(np.int64),
+            starts=np.zeros_like(taken, np.int64),
             w=inputs.w,
             r=inputs.r,
             b=inputs.b,
@@ -72,7 +73,8 @@ class SingleSteps:
     def rows(self, which: slice | Array) -> SingleSteps:
         """Take some of the rows."""
         x, h0 = self.inputs.x[:, which], self.inputs.h0[:, :, which]
-        inputs = replace(self.inputs, x=x, h0=h0, lengths=self.inputs.lengths[:, which])
+        lengths, starts = self.inputs.lengths[:, which], self.inputs.starts[:, which]
+        inputs = replace(self.inputs, x=x, h0=h0, lengths=lengths, starts=starts)
         seen, taken = self.seen[:, :, which], self.taken[:, which]
         first = self.first[:, :, which]
         return replace(self, inputs=inputs, seen=seen, taken=taken, first=first)
@@ -109,8 +111,8 @@ class SingleSteps:
 def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer | None:
     """Answer each step of a block's cases from the observed state before it; None without all states.
 
-    The answer has the outputs' shapes, and exact values in float64. Padding is as observed, and so are NaN
-    and infinities, which the stored answer judges.
+    The answer has the outputs' shapes, and exact values in float64. Padding that holds no state of a step is
+    as observed, and so are NaN and infinities, which the stored answer judges.
     """
     if not holds_every_state(block):
         return None
@@ -147,16 +149,24 @@ def _answer(
     x, limits = steps.expected(dtype)
     shape, lengths = seen["y"].shape, stack.inputs.lengths
     taken = steps.taken.reshape(len(x), 1, *shape[2:4], 1)
-    last = np.where(meant.backwards[:, :, None], 0, np.maximum(lengths - 1, 0)[:, None, :])
+    at = last_times(meant, stack.inputs)[..., None, None]
     empty = (lengths == 0)[:, None, :, None]
 
     def by_role(states: Array, ho: Array | float) -> Arrays:
-        end = np.take_along_axis(states, last[..., None, None], axis=-2)[..., 0, :]
-        y = in_time(states, stack.inputs, meant)
+        end = np.take_along_axis(states, at, axis=-2)[..., 0, :]
+        y = turned(meant, states)
         return {"y": y} | ({"ho": np.where(empty, ho, end)} if "ho" in seen else {})
 
     x, y = x.reshape(shape), steps.seen.reshape(shape)
     x = np.where(taken & np.isfinite(x) & np.isfinite(y), x, y)
+    ends = np.take_along_axis(y, at, axis=-2)[..., 0, :]
+    if (
+        meant.y_padding != "zeros"
+    ):  # a repeated state is the one observed; other padding is as observed
+        held = replace(meant, y_padding="held")
+        for d, direction in enumerate(meant.directions):
+            at_time, end = step_numbers(direction, stack.inputs, shape[-2]), ends[:, d]
+            x[:, d] = fill_padding(held, at_time, lengths, x[:, d], first=end, last=end)
     admitted = {
         name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
         for name, limit in limits.items()
@@ -164,12 +174,8 @@ def _answer(
     return by_role(x, seen.get("ho", 0.0)), admitted
 
 
-def in_time(y: Array, inputs: GruInputs, semantics: StackedSemantics) -> Array:
-    """Put states from the operator's order into that of time, or back: it is the same exchange."""
-    if semantics.y_order != "processing":
-        return y
-    found = np.empty_like(y)
-    for d, direction in enumerate(semantics.directions):
-        order = processing_order(direction, inputs.lengths, y.shape[-2])
-        found[:, d] = in_order(y[:, d], order)
-    return found
+def last_times(semantics: StackedSemantics, inputs: GruInputs) -> Array:
+    """Find the time of each row's last step, (n, direction, batch); any time of a row without steps."""
+    starts, lengths = inputs.starts[:, None, :], inputs.lengths[:, None, :]
+    ends = np.clip(starts + lengths - 1, 0, inputs.x.shape[-2] - 1)
+    return np.where(semantics.backwards[:, :, None], starts, ends)

@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, join_lines, shorten
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name, numpy_dtype
+from ...cases.dtypes import FLOAT_TYPES, NUMPY_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.question import Question, TensorType
 from ..runtimes.runtime import last_frames
 
@@ -50,7 +50,7 @@ SPARE_BYTES = 16 << 20
 Status = Literal["ok", "unsupported", "error", "missing"]
 _STATUSES = ("ok", "unsupported", "error")
 """The words with which an answer begins."""
-_DTYPES = (*FLOAT_TYPES, *INTEGER_TYPES)
+_DTYPES = tuple(NUMPY_TYPES)
 _TENSOR = re.compile(
     rf"(?P<name>\S+) (?P<dtype>{'|'.join(_DTYPES)}) "
     rf"(?P<shape>scalar|\d{{1,18}}(x\d{{1,18}}){{0,{MOST_RANK - 1}}}) (?P<bytes>\d{{1,18}})",

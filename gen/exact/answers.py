@@ -17,7 +17,7 @@ from ...cases.operators.layout import GruInputs, gru_inputs
 from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import Semantics, StackedSemantics, one_of, semantics
 from ...cases.operators.signature import Operator
-from ..gru import DirectionWeights, Step, gru, processing_order, step
+from ..gru import DirectionWeights, Step, gru, processing_order, step, step_numbers
 from .balls import BallArithmetic, round_balls
 from .elementary import TINY
 from .enclosures import (
@@ -166,7 +166,8 @@ def _direction(meant: Semantics, inputs: GruInputs, found: Arrays, index: int) -
     """Make the trace of direction number `index`."""
     direction, lengths = meant.directions[index], inputs.lengths
     steps = next(iter(found.values())).shape[2]
-    order = processing_order(direction, lengths, inputs.x.shape[-2])
+    at_time = step_numbers(direction, inputs, inputs.x.shape[-2])
+    order = processing_order(at_time, lengths)
     numbers = np.broadcast_to(np.arange(steps), (len(lengths), steps))
     over = numbers >= lengths[:, None]
     time = numbers if order is None else order[:, :steps]

@@ -18,7 +18,16 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, FloatType
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import DirectionWeights, gru, in_order, processing_order, step
+from ..gru import (
+    DirectionWeights,
+    fill_padding,
+    gru,
+    in_time,
+    processing_order,
+    step,
+    step_numbers,
+    turned,
+)
 from .classes import CHAINS, CLASSES, ArithmeticClass, Units
 from .error_arithmetic import ErrorArithmetic
 from .error_values import Bounded, Linear, wide
@@ -68,10 +77,11 @@ def error_bounds(
 
         y, ho = gru(arithmetic, semantics, inputs, advance=advance)
         bounds = [march.bounds() for march in marches]
+    of_y = np.stack([b[0] for b in bounds], 1)
     return ErrorBounds(
         y,
         ho,
-        np.stack([b[0] for b in bounds], 1),
+        turned(semantics, of_y.reshape(*of_y.shape[:4], -1)).reshape(of_y.shape),
         np.stack([b[1] for b in bounds], 1),
         np.any([march.straddles for march in marches], axis=0),
     )
@@ -127,10 +137,11 @@ class March:
     ) -> None:
         self.arithmetic, self.units, self.semantics = arithmetic, arithmetic.units, semantics
         self.lengths, time = inputs.lengths, inputs.x.shape[-2]
-        self.order = processing_order(semantics.directions[index], inputs.lengths, time)
+        self.at_time = step_numbers(semantics.directions[index], inputs, time)
         h0 = wide(np.abs(inputs.h0[:, index].astype(np.float64)))
         rounded = h0 * self.units.state + self.units.state_tiny
         self.e = np.where(self.units.operand > 0, rounded, 0.0)  # h0 rounded on the way in
+        self.first = self.e.copy()
         self.rows = np.arange(h0.shape[1])
         self.chains = Chains(self.e.copy(), time)
         n, batch, classes, hidden = self.e.shape
@@ -161,11 +172,14 @@ class March:
         return state.value
 
     def bounds(self) -> tuple[Array, Array]:
-        """Return the bounds of y, in the order of y, and of ho; the last axis is the classes."""
+        """Return the bounds of y, in the order of time, and of ho; the last axis is the classes."""
         n, batch, time, classes, hidden = self.y.shape
-        y = self.y.reshape(n, batch, time, classes * hidden)
-        if self.semantics.y_order == "time":
-            y = in_order(y, self.order)
+        y, first, last = (
+            array.reshape(*array.shape[:-2], classes * hidden)
+            for array in (self.y, self.first, self.e)
+        )
+        y = in_time(y, processing_order(self.at_time, self.lengths))
+        y = fill_padding(self.semantics, self.at_time, self.lengths, y, first=first, last=last)
         empty = self.lengths[..., None, None] == 0
         zero = self.semantics.empty_row == "zeros"
         ho = np.where(empty & zero, 0.0, self.e)

@@ -17,7 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import processing_order
+from ..gru import step_numbers, turned
 from .variant import Evaluated, Outputs, Variant
 
 GROUPS = (4, 8, 16, 32)
@@ -32,8 +32,9 @@ Words = Mapping[str, str]
 class Elements:
     """Elements (n, direction, rows, hidden) of n stacked cases, the rows of one time axis behind one another.
 
-    `number` (n, direction, rows) is the step's number in the order of processing, `row` (rows,) the row of the
-    batch, `time` (rows,) the place on the time axis; `number` and `time` are NaN where there is no step.
+    `number` (n, direction, rows) is the step's number in the order of processing, below 0 before a row's first
+    step; `row` (rows,) is the row of the batch, `time` (rows,) the place in Y. `number` and `time` are NaN
+    where there is no Y.
     """
 
     inputs: GruInputs
@@ -62,8 +63,9 @@ class Elements:
 
     @property
     def padding(self) -> Array:
-        """(n, direction, rows, 1) What is past a row's length; of no step, what is of an empty row."""
-        return np.asarray(np.nan_to_num(self.number[..., None]) >= self.lengths)
+        """(n, direction, rows, 1) Elements that are no step of a row; of no step, what is of an empty row."""
+        number = np.nan_to_num(self.number[..., None])
+        return np.asarray((number < 0) | (number >= self.lengths))
 
 
 def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) -> Elements:
@@ -71,11 +73,9 @@ def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) 
     batch, every = inputs.x.shape[-3], max(1, steps)
     number = np.full((*inputs.h0.shape[:3], every), np.nan)
     if steps:
-        number[:] = np.arange(steps)
         for d, direction in enumerate(semantics.directions):
-            order = processing_order(direction, inputs.lengths, steps)
-            if order is not None and semantics.y_order != "processing":
-                number[:, d] = order
+            number[:, d] = step_numbers(direction, inputs, steps)
+        number = turned(semantics, number[..., None])[..., 0]
     time = np.tile(np.arange(steps) if steps else np.full(1, np.nan), batch)
     flat = number.reshape(*number.shape[:2], -1)
     return Elements(inputs, semantics, flat, np.repeat(np.arange(batch), every), time)
@@ -151,9 +151,10 @@ def _so(true: Array, of: Array) -> Array:
 @cache
 def _any(hidden: int, steps: int) -> Elements:
     """Make elements of some case with `hidden` units."""
-    x, lengths = np.ones((1, 1, 1, 1)), np.ones((1, 1), np.int64)
+    x, lengths, starts = np.ones((1, 1, 1, 1)), np.ones((1, 1), np.int64), np.zeros((1, 1), int)
     meant = StackedSemantics((), (), np.ones((1, 1, 1)), False, (("forward",),))
-    return elements_of(GruInputs(x, np.ones((1, 1, 1, hidden)), lengths, {}, {}, {}), meant, steps)
+    inputs = GruInputs(x, np.ones((1, 1, 1, hidden)), lengths, starts, {}, {}, {})
+    return elements_of(inputs, meant, steps)
 
 
 def _words(steps: int) -> dict[str, str]:

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.layout import GruInputs
+from ...cases.operators.layout import GruInputs, mask_of
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Advance, Alter, in_order, processing_order, states_before, step
+from ..gru import (
+    Advance,
+    Alter,
+    in_order,
+    in_time,
+    processing_order,
+    states_before,
+    step,
+    step_numbers,
+    turned,
+)
 from .fields import Change
 from .variant import Evaluated, Outputs, Variant
 
@@ -54,20 +64,27 @@ def _processing(seen: Evaluated) -> Outputs:
     """Y as its steps were taken: for reverse, the first step first."""
     y = np.empty_like(seen.y)
     for d, direction in enumerate(seen.semantics.directions):
-        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
+        order = _order(direction, seen.inputs)
         y[:, d] = in_order(seen.y[:, d], order)
     return y, seen.ho
 
 
+def _order(direction: str | tuple[str, ...], inputs: GruInputs) -> Array | None:
+    at_time = step_numbers(direction, inputs, inputs.x.shape[-2])
+    return processing_order(at_time, inputs.lengths)
+
+
 def _past(seen: Evaluated) -> Array:
-    """(n, 1, batch, time, 1): past the row's length."""
-    at = np.arange(seen.y.shape[-2])
-    return np.asarray((at >= seen.inputs.lengths[..., None])[:, None, :, :, None])
+    """(n, direction, batch, time, 1): where the row has no step, in the order of Y."""
+    there = mask_of(seen.inputs.lengths, seen.inputs.starts, seen.y.shape[-2])
+    past = np.repeat(~there[:, None, ..., None], seen.y.shape[1], axis=1)
+    return turned(seen.semantics, past)
 
 
 def _whole(inputs: GruInputs) -> GruInputs:
     """Every row as long as the time axis."""
-    return replace(inputs, lengths=np.full_like(inputs.lengths, inputs.x.shape[-2]))
+    lengths = np.full_like(inputs.lengths, inputs.x.shape[-2])
+    return replace(inputs, lengths=lengths, starts=np.zeros_like(lengths))
 
 
 def _not_zeroed(seen: Evaluated) -> Outputs:
@@ -153,12 +170,12 @@ def _x_of(place: Callable[[Array], Array], *, steps: bool) -> Change:
 
     def change(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
         time = inputs.x.shape[-2]
-        order = processing_order(s.directions[0], inputs.lengths, time) if steps else None
+        order = _order(s.directions[0], inputs) if steps else None
         last = np.maximum(inputs.lengths[..., None] - 1, 0) if steps else time - 1
         taken = np.clip(place(np.arange(time)), 0, last)
         taken = np.broadcast_to(taken, inputs.x.shape[:-1])[..., None]
         x = np.take_along_axis(in_order(inputs.x, order), taken, axis=-2)
-        return replace(inputs, x=in_order(x, order))
+        return replace(inputs, x=in_time(x, order))
 
     return change
 
@@ -175,11 +192,11 @@ def _each_from_h0(arithmetic: Any, semantics: StackedSemantics, alter: Alter) ->
 
 def _before(seen: Evaluated) -> Outputs:
     """Let Y of each step hold the state before it."""
-    y = np.zeros_like(seen.y)
+    y = turned(seen.semantics, seen.y).copy()
     for d, direction in enumerate(seen.semantics.directions):
-        order = processing_order(direction, seen.inputs.lengths, y.shape[-2])
-        y[:, d] = states_before(seen.y[:, d], seen.inputs.h0[:, d], order)
-    return np.where(_past(seen), 0.0, y), seen.ho
+        order = _order(direction, seen.inputs)
+        y[:, d] = states_before(y[:, d], seen.inputs.h0[:, d], order)
+    return np.where(_past(seen), seen.y, turned(seen.semantics, y)), seen.ho
 
 
 SEQUENCE_VARIANTS = (

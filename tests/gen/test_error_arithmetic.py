@@ -77,7 +77,7 @@ def bounded(
 ) -> dict[str, Any]:
     """The same quantities in the arithmetic of errors, the state off by up to e."""
     inputs = GruInputs(
-        cell.x[None, :, None], cell.h[None, None], np.ones((1, ROWS), int),
+        cell.x[None, :, None], cell.h[None, None], np.ones((1, ROWS), int), np.zeros((1, ROWS), int),
         *({name: a[None, None] for name, a in part.items()} for part in (cell.w, cell.r, cell.b)),
     )  # fmt: skip
     arithmetic = ErrorArithmetic(Units(classes))

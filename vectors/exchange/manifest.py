@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ...cases.dtypes import FLOAT_TYPES, INTEGER_TYPES, Array, Arrays, dtype_name
+from ...cases.dtypes import FLOAT_TYPES, NUMPY_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.question import why_no_id, why_no_theme
@@ -48,7 +48,7 @@ class NotSayable(Exception):
 
 
 _Length = Annotated[int, Field(ge=1, lt=2**40)]
-_Dtype = Literal[(*FLOAT_TYPES, *INTEGER_TYPES)]  # type: ignore[valid-type]
+_Dtype = Literal[(*NUMPY_TYPES,)]  # type: ignore[valid-type]
 
 
 class _Strict(BaseModel):
