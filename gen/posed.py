@@ -169,6 +169,8 @@ def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
     rows = gru_inputs(operator, attributes, inputs)
     given = any(t.role == "lengths" and t.name in inputs for t in operator.inputs)
     zeros = {t.name for t in operator.inputs if t.fills and not np.any(inputs.get(t.name, 1) != 0)}
+    names = [tensor.name for tensor in (*operator.inputs, *operator.outputs)]
+    absent = {name for name in names if name not in inputs and name not in question.outputs}
     asks = Asks(
         operator.name,
         attributes,
@@ -176,11 +178,11 @@ def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
         tuple(rows.lengths.tolist()) if given else None,
         tuple(rows.starts.tolist()),
         frozenset(zeros),
+        frozenset(absent),
     )
     finite = all(np.isfinite(array.astype(np.float64)).all() for array in inputs.values())
     special = nonportable or not finite
     readings = () if special else touched_by(asks, question.semantics)
-    names = [tensor.name for tensor in (*operator.inputs, *operator.outputs)]
     return key_of(
         operator.name,
         question.dtype,
@@ -188,7 +190,7 @@ def block_key(question: Question, *, nonportable: bool = False) -> BlockKey:
         tier=NONPORTABLE if special else "ambiguous" if readings else "required",
         readings=readings,
         sizes=sizes,
-        absent={name for name in names if name not in inputs and name not in question.outputs},
+        absent=absent,
         types={variable: _type(question, variable) for variable in operator.types},
     )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..errors import GrucibleError
 from .bnnsgraph import OPERATORS as _BNNSGRAPH
+from .keras import OPERATORS as _KERAS
 from .onnx import OPERATORS as _ONNX
 from .openvino import OPERATORS as _OPENVINO
 from .signature import Operator
 from .torch import OPERATORS as _TORCH
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH)
+    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH, *_KERAS)
 }
 
 

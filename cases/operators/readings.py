@@ -34,7 +34,7 @@ class Asks:
 
     `attributes` has defaults filled in, `sizes` every size symbol, `lengths` one length per row (None
     without lengths), `starts` the time of each row's first step; `zeros` are the inputs that could be drawn
-    but are zeros.
+    but are zeros, `absent` the tensors that are left out.
     """
 
     operator: str
@@ -43,6 +43,7 @@ class Asks:
     lengths: tuple[int, ...] | None
     starts: tuple[int, ...]
     zeros: frozenset[str]
+    absent: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,21 @@ def _backwards_sequence(case: Asks, meant: Semantics) -> bool:
     return "reverse" in meant.directions and "y" in roles and time > 1
 
 
+def _held_before_a_row(case: Asks, meant: Semantics) -> bool:
+    """Say whether a row has no step at first, and what y holds there is not zeros by either reading."""
+    operator = OPERATORS[case.operator]
+    h0, roles = operator.tensor("h0"), {t.role_in(case.attributes) for t in operator.outputs}
+    if meant.y_padding == "zeros" or "y" not in roles or not h0:
+        return False
+    if h0.name in case.zeros | case.absent:
+        return False
+    [time] = [case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
+    rows = list(zip(case.starts, case.lengths or (), strict=False))
+    late = ("forward" in meant.directions) and any(start > 0 for start, _ in rows)
+    early = ("reverse" in meant.directions) and any(start + length < time for start, length in rows)
+    return late or early or 0 in (case.lengths or ())
+
+
 _BNNSGRAPH = ("bnnsgraph",)
 READINGS: dict[str, Reading] = {
     reading.name: reading
@@ -156,6 +172,12 @@ READINGS: dict[str, Reading] = {
             "scaledTanh is 1.7159 tanh(2v/3)",
             "choice", _uses("scaled-tanh"), parameters={"scaled-tanh": (1.0, 1.0)},
         ),
+        Reading(
+            "leading-mask.initial-state", "leading-mask", ("keras",),
+            "the output before a row's first valid step is the initial state",
+            "the output before a row's first valid step is zeros",
+            "choice", _held_before_a_row, {"y_padding": "held-from-first"},
+        ),
     )
 }  # fmt: skip
 
@@ -201,6 +223,7 @@ SILENT: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"y-padding", "reverse-ragged"}),
     "bnnsgraph": frozenset(),
     "torch": frozenset({"reverse-ragged"}),
+    "keras": frozenset({"masked-output", "zero-row"}),
 }
 """Points, by owner, on which the owner's text is silent and cases decide nevertheless.
 

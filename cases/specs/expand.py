@@ -92,7 +92,7 @@ def case_of(operator: Operator, values: Assignment, tier: str | None = None) -> 
     [time] = [sizes[s] for s, axis in operator.sizes.items() if axis == "time"] or [1]
     before = values.get(PADDING) == BEFORE
     starts = tuple(time - length if before else 0 for length in rows or ())
-    asks = Asks(operator.name, attributes, sizes, rows, starts, zeros)
+    asks = Asks(operator.name, attributes, sizes, rows, starts, zeros, absent)
     readings = () if tier else touched_by(asks, meant)
     tier = tier or ("ambiguous" if readings else "required")
     return CaseSpec(

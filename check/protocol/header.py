@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from ...cases.console import MOST_MESSAGE, join_lines, shorten
-from ...cases.dtypes import FLOAT_TYPES, NUMPY_TYPES, Array, Arrays, dtype_name, numpy_dtype
+from ...cases.dtypes import NUMPY_TYPES, Array, Arrays, dtype_name, numpy_dtype
 from ...cases.question import Question, TensorType
 from ..runtimes.runtime import last_frames
 

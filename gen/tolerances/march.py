@@ -173,7 +173,7 @@ class March:
 
     def bounds(self) -> tuple[Array, Array]:
         """Return the bounds of y, in the order of time, and of ho; the last axis is the classes."""
-        n, batch, time, classes, hidden = self.y.shape
+        *_, classes, hidden = self.y.shape
         y, first, last = (
             array.reshape(*array.shape[:-2], classes * hidden)
             for array in (self.y, self.first, self.e)

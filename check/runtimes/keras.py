@@ -1,0 +1,95 @@
+"""Keras's layer GRU on each of its backends, as a runtime of keras.GRU and of what can be asked as one.
+
+A case becomes one layer with the case's weights, called once. Keras chooses its backend when it is imported,
+by the environment variable KERAS_BACKEND. So a process asks one backend.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ...cases.dtypes import Arrays
+from ...cases.errors import RuntimeNotUsable
+from ...cases.operators.keras import GRU
+from ...cases.question import Question
+from .posed import run_as
+
+
+def load_keras(backend: str) -> Any:
+    """Import Keras with a backend. Raises RuntimeNotUsable where it was imported with another."""
+    os.environ["KERAS_BACKEND"] = backend
+    import keras
+
+    if (found := keras.backend.backend()) != backend:
+        raise RuntimeNotUsable(f"keras has the backend {found} in this process; expected {backend}")
+    return keras
+
+
+def make_layer(keras: Any, question: Question, *, unrolled: bool) -> Any:
+    """Make the layer that a question asks for, with its weights. Raises what Keras raises."""
+    inputs = question.inputs
+    layer = keras.layers.GRU(
+        **question.given,
+        use_bias="bias" in inputs,
+        return_state="state" in question.outputs,
+        unroll=unrolled,
+        dtype=question.dtype,
+    )
+    layer.build(inputs["inputs"].shape)
+    weights = [inputs[name] for name in ("kernel", "recurrent_kernel", "bias") if name in inputs]
+    layer.set_weights(weights)
+    return layer
+
+
+class Keras:
+    """keras.GRU on one backend, as a loop or `unrolled`; the package of the backend is `package`."""
+
+    parallel = True
+
+    def __init__(self, backend: str, package: str = "", *, unrolled: bool = False) -> None:
+        self._unrolled = unrolled
+        self._keras = load_keras(backend)
+        self.version = f"{self._keras.__version__}, {backend} {version(package or backend)}"
+        self.__doc__ = f"keras.GRU on the backend {backend}{', unrolled' if unrolled else ''}"
+
+    def __call__(self, question: Question) -> Arrays:
+        """Give the layer's outputs, in the backend's dtypes.
+
+        Raises Unsupported for a question of another operator that keras.GRU cannot ask. Where Keras refuses,
+        it raises its own errors.
+        """
+        return run_as(GRU, self._run, question)
+
+    def _run(self, question: Question) -> Arrays:
+        layer = make_layer(self._keras, question, unrolled=self._unrolled)
+        given = {name: question.inputs.get(name) for name in ("mask", "initial_state")}
+        found = layer(question.inputs["inputs"], **given)
+        found = found if isinstance(found, (list, tuple)) else [found]
+        arrays = [np.asarray(self._keras.ops.convert_to_numpy(one)) for one in found]
+        return dict(zip(question.outputs, arrays, strict=True))
+
+
+_MADE = {
+    "keras_numpy": ("numpy", "", False),
+    "keras_numpy_unrolled": ("numpy", "", True),
+    "keras_jax": ("jax", "", False),
+    "keras_jax_unrolled": ("jax", "", True),
+    "keras_torch": ("torch", "", False),
+    "keras_torch_unrolled": ("torch", "", True),
+    "keras_tensorflow": ("tensorflow", "tensorflow-cpu", False),
+    "keras_tensorflow_unrolled": ("tensorflow", "tensorflow-cpu", True),
+    "keras_openvino": ("openvino", "", False),
+}
+"""The runtimes by name: backend, its package if that has another name, and whether unrolled."""
+
+
+def __getattr__(name: str) -> Keras:
+    """Make a runtime when it is asked for; making it imports its backend."""
+    if name not in _MADE:
+        raise AttributeError(name)
+    backend, package, unrolled = _MADE[name]
+    return Keras(backend, package, unrolled=unrolled)
