@@ -208,6 +208,12 @@ def _check_input(
         if holes.any():
             row = int(np.argmax(holes))
             raise QuestionError(f"row {row} of {tensor.name} has steps apart; expected one run")
+        given = {t.role for t in operator.inputs if t.name in question.inputs}
+        roles = {t.role_in(attributes) for t in operator.outputs}
+        if "h0" in given and "y" not in roles and not lengths.all():  # ledger: zero-row
+            raise QuestionError(
+                f"{tensor.name} masks a whole row, which has no last output; give no initial state"
+            )
     elif tensor.role == "lengths":
         [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
         wrong = array[(array < tensor.least) | (array > time)]

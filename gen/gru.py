@@ -227,7 +227,7 @@ def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
 
 
 def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int) -> Array:
-    """Find the number of the step at each time, (…, batch, time): 0 for a row's first, length - 1 for its last.
+    """Find the number of each time's step, (…, batch, time): 0 for a row's first, length - 1 for its last.
 
     `direction` is one word, or one per stacked case; `reverse-padded`, which no specification has, starts
     from the last step of the time axis and so from padding.

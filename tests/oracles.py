@@ -1,6 +1,7 @@
 """The independent oracles of all operators, asked in one way.
 
 Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, torch_oracle). Outputs are
+Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, keras_oracle). Outputs are
 nested lists by name, in the specification's shapes; readings are named as grucible names them.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import bnnsgraph_oracle
+import keras_oracle
 import numpy as np
 import onnx_oracle
 import torch_oracle
@@ -19,6 +21,11 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.readings import STORED, ReadingNames
 
 _LEN_ZERO = {STORED: "zeros", ("len-zero.initial-state",): "initial_hidden_state"}
+
+_BY_NAMES: dict[str, Any] = {
+    "bnnsgraph": bnnsgraph_oracle.evaluate,
+    "keras": keras_oracle.evaluate,
+}
 
 
 def exact_outputs(
@@ -32,13 +39,14 @@ def exact_outputs(
 def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[str, Any]:
     owner = OPERATORS[question.operator].owner
     attributes, inputs = question.attributes, question.inputs
-    if owner == "bnnsgraph":
+    if owner in _BY_NAMES:
         followed = frozenset(readings)
         return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=followed)
     if question.operator == "torch.GRUCell":
         return torch_oracle.evaluate_cell(inputs, numbers=numbers)
     if owner == "torch":
         return torch_oracle.evaluate(attributes, inputs, numbers=numbers)
+        return _BY_NAMES[owner](attributes, inputs, numbers=numbers, readings=followed)
     held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])

@@ -50,6 +50,9 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
         shape = operator.shape(tensor, attributes, sizes)
         if tensor.role == "lengths":
             [time] = [sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time"]
+            if operator.masked:
+                inputs[tensor.name] = _mask(rng, shape)
+                continue
             kind = draw(st.sampled_from(operator.types[tensor.type]))
             inputs[tensor.name] = rng.integers(tensor.least, time + 1, shape).astype(
                 numpy_dtype(kind)
@@ -57,10 +60,10 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
             continue
         values: Array = scale * rng.normal(size=shape)
         inputs[tensor.name] = values.astype(np.float32).astype(FLOAT_TYPES[dtype].numpy)
-    question = pose(operator, given, inputs, case_id="random/x")
     try:
+        question = pose(operator, given, inputs, case_id="random/x")
         block_key(question)
-    except GrucibleError:  # more ambiguous points than a case may touch
+    except GrucibleError:  # what no case may ask, such as more ambiguous points than one may touch
         reject()
     return question
 
@@ -68,6 +71,11 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
 def _fixed(operator: Operator) -> set[str]:
     """The functions that no attribute chooses."""
     return {operator.always[one].name for one in ("f", "g") if one in operator.always}
+def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Rows of one run of steps each, anywhere on the time axis; some are empty."""
+    first, last = np.sort(rng.integers(0, shape[1] + 1, (2, shape[0])), axis=0)[..., None]
+    at = np.arange(shape[1])
+    return (first <= at) & (at < last)
 
 
 def _value(
