@@ -2,7 +2,7 @@
 
 The operators' descriptions say how; this module names no operator. Two questions are equal if
 their numbers are the same, and so is the GRU (`operators.semantics`): activations, clip, the place of the
-reset gate, directions, lengths. Layout, gate order, bias form and the meaning of a left-out input may
+reset gate, directions, lengths, padding. Layout, gate order, bias form and the meaning of a left-out input may
 differ. If two biases become one, their sum must be exact.
 """
 
@@ -61,10 +61,7 @@ class Asked:
         return operator_outputs(target, attributes, shared, absent)
 
     def _turn(self, shared: Arrays) -> None:
-        """Put y in the order of the operator that it is meant for, if the two operators' orders differ.
-
-        In that case every row is as long as the time axis.
-        """
+        """Put y in the order of the operator that it is meant for, if the two operators' orders differ."""
         meant, other = self.original.semantics, self.question.semantics
         if "y" in shared and meant.y_order != other.y_order:
             turned = [
@@ -82,10 +79,18 @@ def ask(question: Question, target: Operator) -> Asked:
     meant = question.semantics
     shared = gru_inputs(source, question.attributes, question.inputs)
     roles = {t.role_in(question.attributes) for t in source.outputs if t.name in question.outputs}
-    given = _attributes(target, meant, shared, wants_y="y" in roles)
+    ragged = bool((shared.lengths < shared.x.shape[-2]).any())
+    if not (ragged and "y" in roles):  # y has no padding
+        meant = replace(meant, y_padding="zeros")
+    given = _attributes(target, meant, shared, wants_y="y" in roles, ragged=ragged)
     attributes = target.with_defaults(given)
-    _check_same(target, meant, semantics(target, attributes))
-    _check_rows(target, meant, shared)
+    other = semantics(target, attributes)
+    if not (ragged and "y" in roles):
+        other = replace(other, y_padding="zeros")
+    if shared.lengths.all():  # no row is empty
+        other = replace(other, empty_row=meant.empty_row)
+    _check_same(target, meant, other)
+    _check_rows(target, shared)
     there = {t.role for t in source.inputs if t.name in question.inputs}
     present = [t for t in target.inputs if t.required or t.role in there]
     parts = [part for t in present if t.role == "b" for part in t.form(attributes).parts]
@@ -100,7 +105,7 @@ def ask(question: Question, target: Operator) -> Asked:
 
 
 def _attributes(
-    target: Operator, meant: Semantics, shared: GruInputs, *, wants_y: bool
+    target: Operator, meant: Semantics, shared: GruInputs, *, wants_y: bool, ragged: bool
 ) -> dict[str, Any]:
     """Find the target's attributes that come nearest to `meant`."""
     functions = [f for pair in zip(meant.f, meant.g, strict=True) for f in pair]
@@ -113,6 +118,7 @@ def _attributes(
         "reset_after": meant.reset_after,
         "bias_inside": "rh" in shared.b,
         "sequence": wants_y,
+        "y_padding": meant.y_padding if ragged and wants_y else None,
         "clip": None if math.isinf(meant.clip) else meant.clip,
         "activations": functions if both else functions[:2],
         "f": meant.f[0],
@@ -160,6 +166,7 @@ def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
         "clip": f"clip {meant.clip:.9g}" if target.setting("clip") else "clip",
         "reset_after": f"reset gate applied {side} the product with R",
         **function,
+        "y_padding": "such outputs where a row has no step",
         "empty_row": "such a state of a row of length 0",
         "biases": "such a meaning of the biases",
     }
@@ -168,8 +175,8 @@ def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
             raise NotExpressible(f"{target.name} has no {word}")
 
 
-def _check_rows(target: Operator, meant: Semantics, shared: GruInputs) -> None:
-    """Raise NotExpressible where the target lacks the time axis, lengths, or the order of y."""
+def _check_rows(target: Operator, shared: GruInputs) -> None:
+    """Raise NotExpressible where the target lacks the time axis, lengths, or padding before a row."""
     time = shared.x.shape[-2]
     ragged = not (shared.lengths == time).all()
     if "time" not in target.sizes.values() and time > 1:
@@ -179,8 +186,8 @@ def _check_rows(target: Operator, meant: Semantics, shared: GruInputs) -> None:
         raise NotExpressible(f"{target.name} has no lengths, and some rows have fewer steps")
     if lengths and (shared.lengths < lengths.least).any():
         raise NotExpressible(f"{target.name} has no rows of length 0")
-    if ragged and meant.y_order != target.always.get("y_order", "time"):
-        raise NotExpressible(f"{target.name} orders y otherwise, and some rows have fewer steps")
+    if shared.starts[shared.lengths > 0].any() and not target.masked:
+        raise NotExpressible(f"{target.name} has no padding before the steps of a row")
 
 
 def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bool) -> Arrays:

@@ -22,6 +22,8 @@ PAIRS = list(itertools.permutations(OPERATORS, 2))
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 ONNX, BNNS = "onnx.GRU-14", "bnnsgraph.gru"
 TORCH, TORCH_CELL = "torch.GRU", "torch.GRUCell"
+ONNX, BNNS, KERAS = "onnx.GRU-14", "bnnsgraph.gru", "keras.GRU"
+_EMPTY = "has no such a state of a row of length 0"
 
 
 @cache
@@ -65,6 +67,16 @@ REASONS = {
     (TORCH, BNNS): {"has no bfloat16", "has no direction forward and reverse",
                     "has no lengths, and some rows have fewer steps"},
     (TORCH_CELL, BNNS): {"has no bfloat16"},
+    (CELL, KERAS): {"has no clip"},
+    (SEQUENCE, KERAS): {"has no clip", "has no go_backwards forward and reverse", _EMPTY},
+    (ONNX, KERAS): {"has no clip", "has no go_backwards forward and reverse", _EMPTY},
+    (BNNS, KERAS): {"has no activation hard-sigmoid(0.2, 0.5)"},
+    (KERAS, CELL): {"has no time axis, and the case has 4 steps", "has no reverse"},
+    (KERAS, SEQUENCE): {"has no padding before the steps of a row", "has no activations softplus", _EMPTY,
+                        "has no such outputs where a row has no step"},
+    (KERAS, ONNX): {"has no padding before the steps of a row", "has no g leaky-relu(0.2)", _EMPTY,
+                    "has no such outputs where a row has no step"},
+    (KERAS, BNNS): {"has no bfloat16", "has no lengths, and some rows have fewer steps"},
 }  # fmt: skip
 NONE = {(SEQUENCE, TORCH_CELL), (ONNX, TORCH_CELL)}
 """Pairs without a case in common: none has one step and the reset gate after the product."""
