@@ -53,6 +53,10 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "shape": "shapes", "dtype": "dtype", "required input": "declaration",
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
+    "keras": {"shape": "shapes", "hidden": "units", "activation": "names"},
+    # the docstrings do not say how weights and states are shaped
+    **dict.fromkeys(("keras.GRU kernel", "keras.GRU recurrent_kernel", "keras.GRU bias",
+                     "keras.GRU initial_state"), {"shape": ""}),
 }  # fmt: skip
 """The ledger entry of each rule, by owner; by operator and input, where an input has another entry.
 

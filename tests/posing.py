@@ -33,6 +33,8 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
     for attribute in operator.attributes:
         value = _value(draw, operator, attribute, given, sizes, functions)
         must = attribute.default is None or attribute.sets == "activations"
+        value = _value(draw, operator, attribute, given, hidden, functions)
+        must = attribute.default is None or attribute.sets in ("activations", "f", "g")
         if value is not None and (must or draw(st.booleans())):
             given[attribute.name] = value
     attributes = operator.with_defaults(given)

@@ -71,6 +71,7 @@ OPEN = {
        for name, first, open in (
            ("GRUCell", ("input", "hidden"), set()),
            ("GRU", ("input", "h_0"), {"lengths-negative", "lengths-zero", "lengths-beyond"}))},
+    "keras.GRU": set(),
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ NUMBERS: list[Any] = [
     math.inf, -math.inf, math.nan,
 ]  # fmt: skip
 WORDS: list[Any] = [
-    "", "absent", "present", "zeros", "drawn", "inf", "0.5", "1", "true", "relu", "Relu", "tanh",
+    "", "absent", "present", "before", "zeros", "drawn", "inf", "0.5", "1", "true", "relu", "Relu", "tanh",
     "forward", "reverse", "bidirectional", "sideways", "full", "ragged", "with-zero", "int32",
     "float32", "ordinary", "nan", "x8", None, True, False, {}, {"a": 1},
 ]  # fmt: skip
