@@ -7,7 +7,9 @@ by the environment variable KERAS_BACKEND. So a process asks one backend.
 from __future__ import annotations
 
 import os
+import tempfile
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,7 @@ def make_layer(keras: Any, question: Question, *, unrolled: bool) -> Any:
         return_state="state" in question.outputs,
         unroll=unrolled,
         dtype=question.dtype,
+        recurrent_initializer="zeros",  # the default, orthogonal, is not made in every dtype
     )
     layer.build(inputs["inputs"].shape)
     weights = [inputs[name] for name in ("kernel", "recurrent_kernel", "bias") if name in inputs]
@@ -73,6 +76,44 @@ class Keras:
         return dict(zip(question.outputs, arrays, strict=True))
 
 
+class KerasExported(Keras):
+    """keras.GRU on PyTorch, exported to an ONNX file and run by ONNX Runtime.
+
+    With `dynamic`, the time axis is free. The model is called, and exported, before it is run.
+    """
+
+    def __init__(self, *, dynamic: bool) -> None:
+        super().__init__("torch")
+        self._dynamic = dynamic
+        exporter, runtime = version("onnxscript"), version("onnxruntime")
+        self.version += f", onnxscript {exporter}, onnxruntime {runtime}"
+        self.__doc__ = f"keras.GRU exported to ONNX{', its time axis free' if dynamic else ''}"
+
+    def _run(self, question: Question) -> Arrays:
+        import onnxruntime
+
+        keras, names = self._keras, ("inputs", "mask", "initial_state")
+        given = {name: question.inputs[name] for name in names if name in question.inputs}
+        symbolic = {}
+        for name, array in given.items():
+            shape = [
+                None if self._dynamic and name != "initial_state" else array.shape[1],
+                *array.shape[2:],
+            ]
+            symbolic[name] = keras.Input(shape, dtype=str(array.dtype), name=name)
+        layer = make_layer(keras, question, unrolled=False)
+        x, *others = symbolic
+        outputs = layer(symbolic[x], **{name: symbolic[name] for name in others})
+        model = keras.Model(list(symbolic.values()), outputs)
+        model(list(given.values()))
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "gru.onnx")
+            model.export(path, format="onnx", verbose=False)
+            session = onnxruntime.InferenceSession(path)
+        feeds = dict(zip((one.name for one in session.get_inputs()), given.values(), strict=True))
+        return dict(zip(question.outputs, session.run(None, feeds), strict=True))
+
+
 _MADE = {
     "keras_numpy": ("numpy", "", False),
     "keras_numpy_unrolled": ("numpy", "", True),
@@ -89,6 +130,8 @@ _MADE = {
 
 def __getattr__(name: str) -> Keras:
     """Make a runtime when it is asked for; making it imports its backend."""
+    if name in ("keras_onnx", "keras_onnx_dynamic"):
+        return KerasExported(dynamic=name.endswith("dynamic"))
     if name not in _MADE:
         raise AttributeError(name)
     backend, package, unrolled = _MADE[name]
