@@ -10,10 +10,11 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs, mask_of
-from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.semantics import StackedSemantics, YPadding
 from ..gru import (
     Advance,
     Alter,
+    fill_padding,
     in_order,
     in_time,
     processing_order,
@@ -101,6 +102,32 @@ def _zeroed_only(seen: Evaluated) -> Outputs:
 
 def _last_state_past(seen: Evaluated) -> Outputs:
     return np.where(_past(seen), seen.ho[..., None, :], seen.y), seen.ho
+
+
+def _padded(padding: YPadding) -> Callable[[StackedSemantics], StackedSemantics]:
+    """Fill Y in another way where rows have no step."""
+    return lambda s: replace(s, y_padding=padding)
+
+
+def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
+    """Zeros at the masked times of the input, of Y that holds states and is in processing order."""
+    if seen.semantics.y_padding != "zeros":
+        return seen.y, seen.ho
+    y = turned(seen.semantics, seen.y)
+    for d, direction in enumerate(seen.semantics.directions):
+        at_time = step_numbers(direction, seen.inputs, y.shape[-2])
+        last = seen.ho[:, d]
+        held = replace(seen.semantics, y_padding="held")
+        y[:, d] = fill_padding(held, at_time, seen.inputs.lengths, y[:, d], first=last, last=last)
+    there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
+    return np.where(there, turned(seen.semantics, y), 0.0), seen.ho
+
+
+def _last_of_mask(seen: Evaluated) -> Array:
+    """Take zeros as the last Y where zeros are asked for, and the last step of the axis is masked."""
+    there = mask_of(seen.inputs.lengths, seen.inputs.starts, seen.y.shape[-2])[:, None, ..., None]
+    there = turned(seen.semantics, np.repeat(there, seen.y.shape[1], axis=1))[..., -1, :]
+    return np.where(there | (seen.semantics.y_padding != "zeros"), seen.ho, 0.0)
 
 
 def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
@@ -239,6 +266,16 @@ SEQUENCE_VARIANTS = (
             needs=("lengths",), links=LENGTHS, outputs=_zeroed_only),
     Variant("Y-holds-last-state", "{y} past a row's length holds its last state instead of zeros",
             ledger="y-padding", needs=("lengths",), outputs=_last_state_past),
+    Variant("masked-output-held", "{y} at masked steps holds the state before, although {y_padding} is set",
+            needs=("mask", "y_padding"), semantics=_padded("held")),
+    Variant("masked-output-zero", "{y} zero at masked steps, although {y_padding} is not set",
+            ledger="masked-output", needs=("mask", "y_padding"), semantics=_padded("zeros")),
+    Variant("masked-last-zero", "the last {y} zero where the last step is masked and {y_padding} is set",
+            needs=("mask", "y_padding", "sequence"), last=_last_of_mask),
+    Variant("mask-not-turned", "{y} of reverse zero where {lengths} masks the time of the same number",
+            needs=("mask", "y_padding", "direction"), outputs=_zero_at_mask_in_time),
+    Variant("padding-behind-assumed", "the steps of every row taken from the start of the time axis",
+            needs=("mask",), inputs=lambda inputs, _: replace(inputs, starts=np.zeros_like(inputs.starts))),
     Variant("Ho-of-last-step", "{ho} taken from the last step of the time axis in {y}", needs=("axis.time", "y.time"),
             links=LENGTHS, outputs=_ho_at(lambda _, time, __: np.array(time - 1))),
     Variant("Ho-of-last-valid-step", "{ho} taken from {y} at the row's last valid time, in reverse too",

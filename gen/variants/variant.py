@@ -131,6 +131,11 @@ def traits(operator: Operator) -> frozenset[str]:
     where all six are one tensor's; an activation that may be asked for (`f.tanh`), `f.chosen` where an
     attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
     length 0; `y.time` where Y is in the order of time; `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
+    A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
+    says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
+    where all six are one tensor's; an activation that may be asked for (`f.tanh`),
+    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time;
+    `mask` where a mask says which steps there are; `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}
@@ -155,6 +160,8 @@ def traits(operator: Operator) -> frozenset[str]:
             order = "".join(a[0] for a in axes if a in ("batch", "direction", "time"))
             has.add(f"{role}.{order}")
     has |= {"lengths.0" for t in tensors if t.role == "lengths" and not t.least}
+    if operator.masked:
+        has.add("mask")
     if operator.always.get("y_order", "time") == "time":
         has.add("y.time")
     return frozenset(has)
