@@ -23,6 +23,7 @@ MOST_BYTES = 10 << 10
 
 NEEDED = {
     "iree": "iree",
+    "keras": "keras",
     "mnn": "MNN",
     "opencv": "cv2",
     "openvino": "openvino",
@@ -34,8 +35,9 @@ NEEDED = {
 
 
 def needs(name: str) -> None:
-    """Skip where what a reproducer needs is not installed."""
-    for module in ("onnx", NEEDED[name.partition("_")[0]]):
+    """Skip where what a reproducer needs is not installed; after Keras comes its backend."""
+    first, second, *_ = name.split("_")
+    for module in ("onnx", NEEDED[first], *([second] if first == "keras" else [])):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
 
