@@ -2,8 +2,8 @@
 
 The operators' descriptions say how; this module names no operator. Two questions are equal if
 their numbers are the same, and so is the GRU (`operators.semantics`): activations, clip, the place of the
-reset gate, directions, lengths, padding. Layout, gate order, bias form and the meaning of a left-out input may
-differ. If two biases become one, their sum must be exact.
+reset gate, directions, lengths, padding. Layout, gate order, bias form and the meaning of a left-out input
+may differ. If two biases become one, their sum must be exact.
 """
 
 from __future__ import annotations

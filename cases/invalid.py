@@ -55,8 +55,8 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
     },
     "keras": {"shape": "shapes", "hidden": "units", "activation": "names"},
     # the docstrings do not say how weights and states are shaped
-    **dict.fromkeys(("keras.GRU kernel", "keras.GRU recurrent_kernel", "keras.GRU bias",
-                     "keras.GRU initial_state"), {"shape": ""}),
+    **{f"keras.GRU {one}": {"shape": ""}
+       for one in ("kernel", "recurrent_kernel", "bias", "initial_state")},
 }  # fmt: skip
 """The ledger entry of each rule, by owner; by operator and input, where an input has another entry.
 

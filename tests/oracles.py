@@ -1,8 +1,7 @@
 """The independent oracles of all operators, asked in one way.
 
-Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, torch_oracle). Outputs are
-Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, keras_oracle). Outputs are
-nested lists by name, in the specification's shapes; readings are named as grucible names them.
+Each is written from its owner's text alone (oracle and those named after an owner). Outputs are nested lists by
+name, in the specification's shapes; readings are named as grucible names them.
 """
 
 from __future__ import annotations
@@ -41,12 +40,11 @@ def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[s
     attributes, inputs = question.attributes, question.inputs
     if owner in _BY_NAMES:
         followed = frozenset(readings)
-        return bnnsgraph_oracle.evaluate(attributes, inputs, numbers=numbers, readings=followed)
+        return _BY_NAMES[owner](attributes, inputs, numbers=numbers, readings=followed)
     if question.operator == "torch.GRUCell":
         return torch_oracle.evaluate_cell(inputs, numbers=numbers)
     if owner == "torch":
         return torch_oracle.evaluate(attributes, inputs, numbers=numbers)
-        return _BY_NAMES[owner](attributes, inputs, numbers=numbers, readings=followed)
     held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])

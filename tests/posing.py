@@ -32,8 +32,6 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
     given: dict[str, Any] = {}
     for attribute in operator.attributes:
         value = _value(draw, operator, attribute, given, sizes, functions)
-        must = attribute.default is None or attribute.sets == "activations"
-        value = _value(draw, operator, attribute, given, hidden, functions)
         must = attribute.default is None or attribute.sets in ("activations", "f", "g")
         if value is not None and (must or draw(st.booleans())):
             given[attribute.name] = value
@@ -73,6 +71,8 @@ def questions(draw: Any, functions: Collection[str] = tuple(FUNCTIONS)) -> Quest
 def _fixed(operator: Operator) -> set[str]:
     """The functions that no attribute chooses."""
     return {operator.always[one].name for one in ("f", "g") if one in operator.always}
+
+
 def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Rows of one run of steps each, anywhere on the time axis; some are empty."""
     first, last = np.sort(rng.integers(0, shape[1] + 1, (2, shape[0])), axis=0)[..., None]

@@ -135,7 +135,8 @@ def traits(operator: Operator) -> frozenset[str]:
     says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
     where all six are one tensor's; an activation that may be asked for (`f.tanh`),
     `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time;
-    `mask` where a mask says which steps there are; `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
+    `mask` where a mask says which steps there are; `y.bdt` where a tensor has the axes batch, direction
+    and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}

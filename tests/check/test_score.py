@@ -87,11 +87,6 @@ def test_where_a_misreading_is_visible() -> None:
             "bias_inside"
         )
         values = where[attribute.name] if attribute else ["true"]  # torch applies it after always
-        [(attribute, values)] = [
-            (name, where[name])
-            for name in ("linear_before_reset", "applyResetGateAfterMatMul", "reset_after")
-            if name in where
-        ]
         assert values == ["1" if operator == "onnx.GRU-14" else "true"], attribute
     assert set(found.caught[SEQUENCE]) == {"lbr-ignored"}
 

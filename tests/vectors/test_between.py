@@ -20,7 +20,6 @@ from oracle import MPMATH
 
 PAIRS = list(itertools.permutations(OPERATORS, 2))
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
-ONNX, BNNS = "onnx.GRU-14", "bnnsgraph.gru"
 TORCH, TORCH_CELL = "torch.GRU", "torch.GRUCell"
 ONNX, BNNS, KERAS = "onnx.GRU-14", "bnnsgraph.gru", "keras.GRU"
 _EMPTY = "has no such a state of a row of length 0"
@@ -76,6 +75,9 @@ REASONS = {
                         "has no such outputs where a row has no step"},
     (KERAS, ONNX): {"has no padding before the steps of a row", "has no g leaky-relu(0.2)", _EMPTY,
                     "has no such outputs where a row has no step"},
+    (TORCH, KERAS): {"has no go_backwards forward and reverse"},
+    **{(KERAS, torch): {"has no such outputs where a row has no step", "has no g softplus", _EMPTY}
+       for torch in (TORCH, TORCH_CELL)},
     (KERAS, BNNS): {"has no bfloat16", "has no lengths, and some rows have fewer steps"},
 }  # fmt: skip
 NONE = {(SEQUENCE, TORCH_CELL), (ONNX, TORCH_CELL)}
