@@ -227,8 +227,9 @@ def as_meant(semantics: AnySemantics, inputs: GruInputs) -> GruInputs:
 
 
 def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int) -> Array:
-    """Find the number of each time's step, (…, batch, time): 0 for a row's first, length - 1 for its last.
+    """Find the number of the step at each time, (…, batch, time).
 
+    A row's first step is 0, its last length - 1; other times have other numbers.
     `direction` is one word, or one per stacked case; `reverse-padded`, which no specification has, starts
     from the last step of the time axis and so from padding.
     """
@@ -280,7 +281,7 @@ def fill_padding(
     lengths = lengths[..., None]
     after = (at_time >= lengths) & (lengths > 0)
     y = np.where(after[..., None], last[..., None, :], y)
-    if semantics.y_padding == "held-from-first":
+    if semantics.y_padding == "repeated-from-first":
         before = (at_time < 0) | (lengths == 0)
         y = np.where(before[..., None], first[..., None, :], y)
     return y

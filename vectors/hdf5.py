@@ -35,7 +35,7 @@ MOST_TEXT_WIDTH = 64 << 10
 """Maximum bytes of a text, such as an id."""
 MOST_DEPTH = 8
 """Maximum depth of groups inside groups; the format has 6."""
-STORED_AS = {"bfloat16": np.dtype(np.uint16), "bool": np.dtype(np.uint8)}
+STORED_AS: dict[str, np.dtype[Any]] = {"bfloat16": np.dtype(np.uint16), "bool": np.dtype(np.uint8)}
 """The integers that stand for types that HDF5 lacks; the dataset's attribute `dtype` names the type."""
 _READ = {VECTORS: (2,), OUTPUTS: (1, 2)}  # nothing in outputs files changed with version 2
 

@@ -60,7 +60,7 @@ GRU = Operator(
         Attribute("zero_output_for_mask", "boolean",
                   "the sequence has zeros for masked time steps (ledger: zero-output, masked-output)",
                   sets="y_padding", default=False, token="zeroed",
-                  choices={False: "held", True: "zeros"}),
+                  choices={False: "repeated", True: "zeros"}),
     ),
     inputs=(
         Tensor("inputs", "x", "T", (Form(("batch", "timesteps", "features")),)),

@@ -176,7 +176,7 @@ READINGS: dict[str, Reading] = {
             "leading-mask.initial-state", "leading-mask", ("keras",),
             "the output before a row's first valid step is the initial state",
             "the output before a row's first valid step is zeros",
-            "choice", _held_before_a_row, {"y_padding": "held-from-first"},
+            "choice", _held_before_a_row, {"y_padding": "repeated-from-first"},
         ),
     )
 }  # fmt: skip

@@ -20,7 +20,7 @@ from .signature import Operator
 Direction = Literal["forward", "reverse", "reverse-padded"]
 EmptyRow = Literal["zeros", "initial_hidden_state"]
 YOrder = Literal["time", "processing"]
-YPadding = Literal["zeros", "held", "held-from-first"]
+YPadding = Literal["zeros", "repeated", "repeated-from-first"]
 Biases = Literal["apart", "sum", "recurrent"]
 _PARAMETERS: tuple[Parameter, ...] = ("alpha", "beta")
 
@@ -36,8 +36,8 @@ class Semantics:
     empty_row: the last state of a row of length 0 (ledger: len-zero).
     y_order: whether y has states in the order of their inputs, or a backward direction's from the end of the
     time axis (processing; ledger: reverse-order).
-    y_padding: what y is where a row has no step: zeros; or held, the state after the row's last step there
-    and zeros before its first; or held-from-first, the initial state before it (ledger: leading-mask).
+    y_padding: what y is where a row has no step: zeros; or repeated, the state after the row's last step there
+    and zeros before its first; or repeated-from-first, the initial state before it (ledger: leading-mask).
     biases: for gates with two biases: each is itself (apart), the recurrent bias holds the sum of both
     (sum; ledger: bias-sum), or only the recurrent bias is used (recurrent; ledger: input-bias-unused).
     """

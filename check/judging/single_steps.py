@@ -163,10 +163,10 @@ def _answer(
     if (
         meant.y_padding != "zeros"
     ):  # a repeated state is the one observed; other padding is as observed
-        held = replace(meant, y_padding="held")
+        repeated = replace(meant, y_padding="repeated")
         for d, direction in enumerate(meant.directions):
             at_time, end = step_numbers(direction, stack.inputs, shape[-2]), ends[:, d]
-            x[:, d] = fill_padding(held, at_time, lengths, x[:, d], first=end, last=end)
+            x[:, d] = fill_padding(repeated, at_time, lengths, x[:, d], first=end, last=end)
     admitted = {
         name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
         for name, limit in limits.items()

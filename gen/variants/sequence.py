@@ -117,8 +117,10 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     for d, direction in enumerate(seen.semantics.directions):
         at_time = step_numbers(direction, seen.inputs, y.shape[-2])
         last = seen.ho[:, d]
-        held = replace(seen.semantics, y_padding="held")
-        y[:, d] = fill_padding(held, at_time, seen.inputs.lengths, y[:, d], first=last, last=last)
+        repeated = replace(seen.semantics, y_padding="repeated")
+        y[:, d] = fill_padding(
+            repeated, at_time, seen.inputs.lengths, y[:, d], first=last, last=last
+        )
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
     return np.where(there, turned(seen.semantics, y), 0.0), seen.ho
 
@@ -266,8 +268,8 @@ SEQUENCE_VARIANTS = (
             needs=("lengths",), links=LENGTHS, outputs=_zeroed_only),
     Variant("Y-holds-last-state", "{y} past a row's length holds its last state instead of zeros",
             ledger="y-padding", needs=("lengths",), outputs=_last_state_past),
-    Variant("masked-output-held", "{y} at masked steps holds the state before, although {y_padding} is set",
-            needs=("mask", "y_padding"), semantics=_padded("held")),
+    Variant("masked-output-repeated", "{y} at masked steps holds the state before, although {y_padding} is set",
+            needs=("mask", "y_padding"), semantics=_padded("repeated")),
     Variant("masked-output-zero", "{y} zero at masked steps, although {y_padding} is not set",
             ledger="masked-output", needs=("mask", "y_padding"), semantics=_padded("zeros")),
     Variant("masked-last-zero", "the last {y} zero where the last step is masked and {y_padding} is set",
