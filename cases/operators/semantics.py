@@ -36,8 +36,8 @@ class Semantics:
     empty_row: the last state of a row of length 0 (ledger: len-zero).
     y_order: whether y has states in the order of their inputs, or a backward direction's from the end of the
     time axis (processing; ledger: reverse-order).
-    y_padding: what y is where a row has no step: zeros; or repeated, the state after the row's last step there
-    and zeros before its first; or repeated-from-first, the initial state before it (ledger: leading-mask).
+    y_padding: what y is where a row has no step: zeros; or repeated, zeros before the row's first step and
+    the state after its last; or repeated-from-first, the initial state before it (ledger: leading-mask).
     biases: for gates with two biases: each is itself (apart), the recurrent bias holds the sum of both
     (sum; ledger: bias-sum), or only the recurrent bias is used (recurrent; ledger: input-bias-unused).
     """

@@ -24,7 +24,7 @@ from .posed import run_as
 def load_keras(backend: str) -> Any:
     """Import Keras with a backend. Raises RuntimeNotUsable where it was imported with another."""
     os.environ["KERAS_BACKEND"] = backend
-    import keras  # type: ignore[import-untyped]
+    import keras
 
     if (found := keras.backend.backend()) != backend:
         raise RuntimeNotUsable(f"keras has the backend {found} in this process; expected {backend}")

@@ -63,7 +63,7 @@ class Elements:
 
     @property
     def padding(self) -> Array:
-        """(n, direction, rows, 1) Elements that are no step of a row; of no step, what is of an empty row."""
+        """(n, direction, rows, 1) Elements that are no step of a row; in Ho, those of an empty row."""
         number = np.nan_to_num(self.number[..., None])
         return np.asarray((number < 0) | (number >= self.lengths))
 
