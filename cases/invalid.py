@@ -53,7 +53,7 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "shape": "shapes", "dtype": "dtype", "required input": "declaration",
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
-    "keras": {"shape": "shapes", "hidden": "units", "activation": "names"},
+    "keras": {"shape": "shapes", "hidden": "units"},
     # the docstrings do not say how weights and states are shaped
     **{f"keras.GRU {one}": {"shape": ""}
        for one in ("kernel", "recurrent_kernel", "bias", "initial_state")},

@@ -254,7 +254,7 @@ def _nudged(share: float) -> Variant:
 
 
 def _rest(stack: Stack, seen: Array, ho: Array | None, limits: Array) -> Array:
-    """(n,) Say whether Y is right where a row has no step, and the last state that of the row's last step."""
+    """(n,) Say whether Y is right where there is no step, and the last state is the last step's."""
     meant, inputs = stack.semantics, stack.inputs
     lengths, states = inputs.lengths, turned(meant, seen)
     at = last_times(meant, inputs)[..., None, None]
