@@ -1,4 +1,4 @@
-"""Keras's layer GRU on each of its backends, as a runtime of keras.GRU and of what can be asked as one.
+"""Keras's layer GRU on each backend, as a runtime of keras.GRU and of what can be asked as one.
 
 A case becomes one layer with the case's weights, called once. Keras chooses its backend when it is imported,
 by the environment variable KERAS_BACKEND. So a process asks one backend.
