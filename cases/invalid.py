@@ -53,6 +53,11 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
         "shape": "shapes", "dtype": "dtype", "required input": "declaration",
         "required attribute": "declaration", "activation": "declaration", "direction": "direction",
     },
+    "webnn": {
+        "shape": "shapes", "dtype": "dtypes", "required input": "arguments",
+        "required attribute": "arguments", "hidden": "sizes", "time": "sizes", "activation": "enumerations",
+        "number of activations": "activations", "direction": "enumerations", "layout": "enumerations",
+    },
 }  # fmt: skip
 """The ledger entry of each rule, by owner; by operator and input, where an input has another entry.
 
@@ -199,11 +204,15 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
         case _ if one.kind == "boolean":
             yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
         case "direction":
-            about = f"is 'backward'; expected one of {', '.join(one.choices)}"
-            taken = ({}, {one.name: "reverse"})
-            yield wrong("direction", "backward", "backward", about, attributes_taken_for=taken)
-        case "" if one.kind == "int" and one.choices:
-            yield wrong("layout", "two", 2, "is 2; expected 0 or 1")
+            words = ("backward", "reverse")
+            other = next(word for word in words if word not in one.choices)
+            about = f"is {other!r}; expected one of {', '.join(one.choices)}"
+            taken = ({}, *({one.name: word} for word in words if word in one.choices))
+            yield wrong("direction", other, other, about, attributes_taken_for=taken)
+        case "" if one.choices:
+            name, value = ("two", 2) if one.kind == "int" else ("gates", "nrz")
+            about = f"is {value!r}; expected {' or '.join(map(str, one.choices))}"
+            yield wrong("layout", name, value, about)
 
 
 def _of_input(

@@ -1,7 +1,7 @@
 """The independent oracles of all operators, asked in one way.
 
-Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, torch_oracle). Outputs are
-nested lists by name, in the specification's shapes; readings are named as grucible names them.
+Each is written from its owner's text alone (oracle, onnx_oracle, bnnsgraph_oracle, torch_oracle,
+webnn_oracle). Outputs are nested lists by name, in the specification's shapes; readings are named as grucible names them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import bnnsgraph_oracle
 import numpy as np
 import onnx_oracle
 import torch_oracle
+import webnn_oracle
 
 import oracle
 from grucible import Question
@@ -39,6 +40,8 @@ def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[s
         return torch_oracle.evaluate_cell(inputs, numbers=numbers)
     if owner == "torch":
         return torch_oracle.evaluate(attributes, inputs, numbers=numbers)
+    if owner == "webnn":
+        return webnn_oracle.evaluate(question.operator, attributes, inputs, numbers=numbers)
     held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])

@@ -199,6 +199,7 @@ SILENT: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"y-padding", "reverse-ragged"}),
     "bnnsgraph": frozenset(),
     "torch": frozenset({"reverse-ragged"}),
+    "webnn": frozenset({"bidi-layout"}),
 }
 """Points, by owner, on which the owner's text is silent and cases decide nevertheless.
 
