@@ -22,6 +22,7 @@ PAIRS = list(itertools.permutations(OPERATORS, 2))
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 ONNX, BNNS = "onnx.GRU-14", "bnnsgraph.gru"
 TORCH, TORCH_CELL = "torch.GRU", "torch.GRUCell"
+WEBNN, WEBNN_CELL = "webnn.gru", "webnn.gruCell"
 
 
 @cache
@@ -65,6 +66,19 @@ REASONS = {
     (TORCH, BNNS): {"has no bfloat16", "has no direction forward and reverse",
                     "has no lengths, and some rows have fewer steps"},
     (TORCH_CELL, BNNS): {"has no bfloat16"},
+    **{(CELL, webnn): {"has no bfloat16", "has no clip"} for webnn in (WEBNN, WEBNN_CELL)},
+    **{(TORCH_CELL, webnn): {"has no bfloat16"} for webnn in (WEBNN, WEBNN_CELL)},
+    (SEQUENCE, WEBNN): {"has no bfloat16", "has no clip", "has no lengths, and some rows have fewer steps"},
+    (ONNX, WEBNN): {"has no activations softplus", "has no separate activations for each direction"},
+    (BNNS, WEBNN): {"has no activations affine(1, 0)"},
+    (TORCH, WEBNN): {"has no bfloat16", "has no lengths, and some rows have fewer steps"},
+    **{(other, WEBNN_CELL): {"has no time axis, and the case has 4 steps"} for other in (SEQUENCE, ONNX, BNNS, TORCH)},
+    **{(WEBNN, cell): {"has no forward and reverse", "has no time axis, and the case has 3 steps"}
+       for cell in (CELL, TORCH_CELL, WEBNN_CELL)},
+    (WEBNN, BNNS): {"has no direction forward and reverse", "has no reset gate applied before the product with R"},
+    (WEBNN_CELL, BNNS): {"has no reset gate applied before the product with R"},
+    **{(webnn, torch): {"has no f relu", "has no reset gate applied before the product with R"}
+       for webnn in (WEBNN, WEBNN_CELL) for torch in (TORCH, TORCH_CELL)},
 }  # fmt: skip
 NONE = {(SEQUENCE, TORCH_CELL), (ONNX, TORCH_CELL)}
 """Pairs without a case in common: none has one step and the reset gate after the product."""
