@@ -203,16 +203,23 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
                 yield wrong("clip", name, bound, about, attributes_taken_for=taken)
         case _ if one.kind == "boolean":
             yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
-        case "direction":
-            words = ("backward", "reverse")
-            other = next(word for word in words if word not in one.choices)
-            about = f"is {other!r}; expected one of {', '.join(one.choices)}"
-            taken = ({}, *({one.name: word} for word in words if word in one.choices))
-            yield wrong("direction", other, other, about, attributes_taken_for=taken)
-        case "" if one.choices:
-            name, value = ("two", 2) if one.kind == "int" else ("gates", "nrz")
-            about = f"is {value!r}; expected {' or '.join(map(str, one.choices))}"
-            yield wrong("layout", name, value, about)
+        case "direction" | "" if one.choices:
+            yield _of_choices(one)
+
+
+def _of_choices(one: Attribute) -> Defect:
+    """Make the defect of an attribute whose value is none of its choices."""
+    words = ("backward", "reverse") if one.sets == "direction" else ()
+    rule, name, value = "layout", "gates", "nrz"
+    if words:
+        name = value = next(word for word in words if word not in one.choices)
+        rule = "direction"
+    elif one.kind == "int":
+        name, value = "two", 2
+    expected = ", ".join(one.choices) if words else " or ".join(map(str, one.choices))
+    about = f"{one.name} is {value!r}; expected {'one of ' * bool(words)}{expected}"
+    taken = ({}, *({one.name: word} for word in words if word in one.choices))
+    return Defect(rule, name, about, given={one.name: value}, attributes_taken_for=taken)
 
 
 def _of_input(

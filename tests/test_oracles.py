@@ -128,9 +128,7 @@ def ask_webnn(operator: str, g: Gru, numbers: Any, layout: str = "zrn") -> tuple
     a |= {"direction": {"reverse": "backward", "bidirectional": "both"}.get(g.direction, "forward")}
     order = ["zrn".index(gate) for gate in layout]
     inputs = {"weight": g.w, "recurrentWeight": g.r, "bias": g.wb, "recurrentBias": g.rb}
-    inputs = {
-        n: one[:, order].reshape(d, 3 * hidden, *one.shape[3:]) for n, one in inputs.items()
-    }
+    inputs = {n: one[:, order].reshape(d, 3 * hidden, *one.shape[3:]) for n, one in inputs.items()}
     if operator == "webnn.gruCell":
         inputs = {name: one[0] for name, one in inputs.items()}
         inputs |= {"input": g.x[:, 0], "hiddenState": g.h0[0]}

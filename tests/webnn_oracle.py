@@ -18,7 +18,12 @@ def evaluate(
     operator: str, attributes: Mapping[str, Any], inputs: Mapping[str, Array], *, numbers: Numbers
 ) -> dict[str, list[Any]]:
     """The outputs by name, as nested lists in the shapes of the specification; output1 of a gru always."""
-    options = {"resetAfter": True, "layout": "zrn", "activations": ["sigmoid", "tanh"], **attributes}
+    options = {
+        "resetAfter": True,
+        "layout": "zrn",
+        "activations": ["sigmoid", "tanh"],
+        **attributes,
+    }
     if operator == "webnn.gruCell":
         biases = [inputs.get(name) for name in ("bias", "recurrentBias")]
         weights = [inputs[name] for name in ("weight", "recurrentWeight")]
@@ -66,7 +71,9 @@ def _cell(
         if array is None:
             array = numpy.zeros(3 * size)
         take = matrix if array.ndim == 2 else vector
-        return {gate: take(array[k * size : (k + 1) * size], numbers) for k, gate in enumerate(layout)}
+        return {
+            gate: take(array[k * size : (k + 1) * size], numbers) for k, gate in enumerate(layout)
+        }
 
     w, r = map(stacked, weights)
     b, rb = map(stacked, biases)

@@ -11,8 +11,7 @@ from .torch import OPERATORS as _TORCH
 from .webnn import OPERATORS as _WEBNN
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator
-    for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH, *_WEBNN)
+    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH, *_WEBNN)
 }
 
 

@@ -71,7 +71,7 @@ OPEN = {
        for name, first, open in (
            ("GRUCell", ("input", "hidden"), set()),
            ("GRU", ("input", "h_0"), {"lengths-negative", "lengths-zero", "lengths-beyond"}))},
-    "bnnsgraph.gru": set(), "webnn.gru": set(), "webnn.gruCell": set(),
+    "webnn.gru": set(), "webnn.gruCell": set(),
 }  # fmt: skip
 
 

@@ -243,7 +243,8 @@ def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None
     assert made.status == 0
     [case] = load_vectors(tmp_path / "v.h5")
     assert case.id == "webnn.gru/gru/float32/gru-rzn-both"
-    assert case.attributes["resetAfter"] is True and "resetAfter" not in case.given
+    assert case.attributes["resetAfter"] is True
+    assert "resetAfter" not in case.given
     judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
     assert judged.out.startswith("conforms: 1 of 1 cases passed")
 

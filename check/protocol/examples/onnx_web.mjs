@@ -35,7 +35,7 @@ const message = (field, ...parts) => {
 };
 const float = (field, n) => Buffer.concat([varint((field << 3) | 5), Buffer.from(Float32Array.of(n).buffer)]);
 
-const TYPES = { float32: 1, int32: 6, float16: 10 };
+const TYPES = { float32: 1, int32: 6, int64: 7, float16: 10, float64: 11, bfloat16: 16 };
 const KINDS = {
   hidden_size: (n) => [int(3, n), int(20, 2)],
   layout: (n) => [int(3, n), int(20, 2)],
@@ -76,7 +76,7 @@ function model({ given, inputs, outputs }) {
 async function ask({ model, operands, outputs, provider }) {
   const bytes = (text) => Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
   const text = (view) => btoa(Array.from(view, (one) => String.fromCharCode(one)).join(""));
-  const arrays = { float32: Float32Array, float16: globalThis.Float16Array ?? Uint16Array };
+  const arrays = { float32: Float32Array, float16: globalThis.Float16Array ?? Uint16Array, int32: Int32Array };
   const extra = provider === "wasm" ? {} : { session: { disable_cpu_ep_fallback: "1" } };
   let session;
   try {
