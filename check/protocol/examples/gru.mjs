@@ -12,10 +12,22 @@ const HELLO = ["name gru.mjs", "version 1", "operator openvino.GRUSequence-5", "
 
 let unread = Buffer.alloc(0);
 
+/** Reads or writes, again and again while the pipe is not ready. */
+function waiting(act) {
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      if (error.code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1); // a millisecond
+    }
+  }
+}
+
 /** Reads more of standard input; false at its end. */
 function more() {
   const piece = Buffer.alloc(1 << 16);
-  const count = readSync(0, piece);
+  const count = waiting(() => readSync(0, piece));
   unread = Buffer.concat([unread, piece.subarray(0, count)]);
   return count > 0;
 }
@@ -109,13 +121,7 @@ function gru({ attributes, inputs }) {
 
 /** Writes all of it: a pipe may take less at a time. */
 function write(bytes) {
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(1, bytes, at);
-    } catch (error) {
-      if (error.code !== "EAGAIN") throw error;
-    }
-  }
+  for (let at = 0; at < bytes.length; ) at += waiting(() => writeSync(1, bytes, at));
 }
 
 /** Answers every question. answer() gives the outputs by name, or throws; `unsupported` in its error says so. */
