@@ -210,7 +210,8 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
 def _of_choices(one: Attribute) -> Defect:
     """Make the defect of an attribute whose value is none of its choices."""
     words = ("backward", "reverse") if one.sets == "direction" else ()
-    rule, name, value = "layout", "gates", "nrz"
+    value: Any = "nrz"
+    rule, name = "layout", "gates"
     if words:
         name = value = next(word for word in words if word not in one.choices)
         rule = "direction"
