@@ -209,7 +209,8 @@ def _biases(target: Operator, shared: GruInputs, parts: list[str], *, inside: bo
                     what = "bias inside the product with the reset gate"
                     raise NotExpressible(f"{target.name} has no {what}")
                 found["rh"] = given.pop("rh")
-            found[wanted[0]] = _sum(target, [*given.values()])
+            if given:
+                found[wanted[0]] = _sum(target, [*given.values()])
     return found
 
 

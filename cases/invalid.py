@@ -57,6 +57,11 @@ _FORBIDDEN: Mapping[str, Mapping[str, str]] = {
     # the docstrings do not say how weights and states are shaped
     **{f"keras.GRU {one}": {"shape": ""}
        for one in ("kernel", "recurrent_kernel", "bias", "initial_state")},
+    "webnn": {
+        "shape": "shapes", "dtype": "dtypes", "required input": "arguments",
+        "required attribute": "arguments", "hidden": "sizes", "time": "sizes", "activation": "enumerations",
+        "number of activations": "activations", "direction": "enumerations", "layout": "enumerations",
+    },
 }  # fmt: skip
 """The ledger entry of each rule, by owner; by operator and input, where an input has another entry.
 
@@ -202,12 +207,24 @@ def _of_attribute(operator: Operator, one: Attribute) -> Iterator[Defect]:
                 yield wrong("clip", name, bound, about, attributes_taken_for=taken)
         case _ if one.kind == "boolean":
             yield wrong("switch", "two", 2, "is 2; expected 0 or 1", valid={one.name: True})
-        case "direction":
-            about = f"is 'backward'; expected one of {', '.join(one.choices)}"
-            taken = ({}, {one.name: "reverse"})
-            yield wrong("direction", "backward", "backward", about, attributes_taken_for=taken)
-        case "" if one.kind == "int" and one.choices:
-            yield wrong("layout", "two", 2, "is 2; expected 0 or 1")
+        case "direction" | "" if one.choices:
+            yield _of_choices(one)
+
+
+def _of_choices(one: Attribute) -> Defect:
+    """Make the defect of an attribute whose value is none of its choices."""
+    words = ("backward", "reverse") if one.sets == "direction" else ()
+    value: Any = "nrz"
+    rule, name = "layout", "gates"
+    if words:
+        name = value = next(word for word in words if word not in one.choices)
+        rule = "direction"
+    elif one.kind == "int":
+        name, value = "two", 2
+    expected = ", ".join(one.choices) if words else " or ".join(map(str, one.choices))
+    about = f"{one.name} is {value!r}; expected {'one of ' * bool(words)}{expected}"
+    taken = ({}, *({one.name: word} for word in words if word in one.choices))
+    return Defect(rule, name, about, given={one.name: value}, attributes_taken_for=taken)
 
 
 def _of_input(

@@ -13,6 +13,7 @@ import keras_oracle
 import numpy as np
 import onnx_oracle
 import torch_oracle
+import webnn_oracle
 
 import oracle
 from grucible import Question
@@ -45,6 +46,8 @@ def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[s
         return torch_oracle.evaluate_cell(inputs, numbers=numbers)
     if owner == "torch":
         return torch_oracle.evaluate(attributes, inputs, numbers=numbers)
+    if owner == "webnn":
+        return webnn_oracle.evaluate(question.operator, attributes, inputs, numbers=numbers)
     held = _LEN_ZERO[readings]
     if owner == "onnx":
         attributes.setdefault("hidden_size", inputs["R"].shape[-1])

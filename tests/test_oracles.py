@@ -15,6 +15,7 @@ import bnnsgraph_oracle
 import numpy
 import onnx_oracle
 import pytest
+import webnn_oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,7 +36,10 @@ mpmath: Any = importlib.import_module("mpmath")  # it has no type information
 
 NAN, INF = math.nan, math.inf
 DTYPES = sorted(FORMATS)
-OPERATORS = ["openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14", "bnnsgraph.gru"]
+OPERATORS = [
+    "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14", "bnnsgraph.gru", "webnn.gru", "webnn.gruCell",
+]  # fmt: skip
+WITHOUT_CLIP = ("bnnsgraph.gru", "webnn.gru", "webnn.gruCell")
 BEFORE, SUM, IGNORED = "reset-false.before", "bias-sum.sum", "input-bias-unused.ignored"
 TIME = "reverse-order.time"
 
@@ -71,6 +75,8 @@ def ask(operator: str, g: Gru, numbers: Any = FRACTIONS, **more: Any) -> tuple[A
     w, r = (one.reshape(d, 3 * hidden, -1) for one in (g.w, g.r))
     if operator == "bnnsgraph.gru":
         return ask_bnnsgraph(g, a, numbers, **more)
+    if operator.startswith("webnn"):
+        return ask_webnn(operator, g, numbers, **more)
     if operator == "onnx.GRU-14":
         b = numpy.concatenate([g.wb, g.rb], axis=1).reshape(d, -1)
         a |= {"activations": [f.capitalize() for f in g.activations] * d, "layout": g.layout}
@@ -113,6 +119,26 @@ def ask_bnnsgraph(
     )
     assert last["output"] == [last["hiddenStates"]] == [found["hiddenStates"]]
     return array([found["output"]]).swapaxes(1, 2).tolist(), array(last["output"]).tolist()
+
+
+def ask_webnn(operator: str, g: Gru, numbers: Any, layout: str = "zrn") -> tuple[Any, Any]:
+    of = {"gru": {"steps": g.x.shape[1]}, "gruCell": {}}[operator.partition(".")[2]]
+    d, _, hidden, _ = g.w.shape
+    a = {"hiddenSize": hidden, "resetAfter": g.lbr, "activations": [*g.activations], **of}
+    a |= {"direction": {"reverse": "backward", "bidirectional": "both"}.get(g.direction, "forward")}
+    order = ["zrn".index(gate) for gate in layout]
+    inputs = {"weight": g.w, "recurrentWeight": g.r, "bias": g.wb, "recurrentBias": g.rb}
+    inputs = {n: one[:, order].reshape(d, 3 * hidden, *one.shape[3:]) for n, one in inputs.items()}
+    if operator == "webnn.gruCell":
+        inputs = {name: one[0] for name, one in inputs.items()}
+        inputs |= {"input": g.x[:, 0], "hiddenState": g.h0[0]}
+    else:
+        inputs |= {"input": g.x.swapaxes(0, 1), "initialHiddenState": g.h0}
+    found = webnn_oracle.evaluate(operator, a | {"layout": layout}, inputs, numbers=numbers)
+    if operator == "webnn.gruCell":
+        return None, array([found["output"]]).tolist()
+    y = array(found["output1"]).transpose((1, 2, 0, 3)).tolist()
+    return y, array(found["output0"]).tolist()
 
 
 def array(nested: Any) -> Array:
@@ -172,7 +198,7 @@ def cell(wb: Any, rb: Any, h: float = 3, **asked: Any) -> Gru:
 @pytest.mark.parametrize(("wb", "rb", "lbr", "clip", "expected"), CELLS)
 def test_one_unit(operator: str, wb: Any, rb: Any, lbr: bool, clip: float, expected: str) -> None:
     asked = cell(wb, rb, lbr=lbr, clip=clip)
-    if operator == "bnnsgraph.gru" and clip < INF:
+    if operator in WITHOUT_CLIP and clip < INF:
         return
     for numbers in (FRACTIONS, MPMATH):
         y, ho = ask(operator, asked, numbers)
@@ -287,6 +313,10 @@ def test_operators_agree_where_their_texts_do(g: Gru) -> None:
     single = one_direction(g, "forward")._replace(lengths=numpy.ones(len(g.x), int), x=g.x[:, :1])
     assert ask("openvino.GRUCell-3", single)[1] == ask("openvino.GRUSequence-5", single)[1]
     whole = g._replace(clip=INF, lengths=numpy.full(len(g.x), g.x.shape[1]))
+    for gates in ("zrn", "rzn"):
+        assert ask("webnn.gru", whole, layout=gates) == ask("openvino.GRUSequence-5", whole)
+        cell_alone = ask("webnn.gruCell", single._replace(clip=INF), layout=gates)
+        assert cell_alone == ask("openvino.GRUCell-3", single._replace(clip=INF))
     for direction in ("forward", "reverse"):
         one = one_direction(whole, direction)
         y, ho = ask("openvino.GRUSequence-5", one)
@@ -315,7 +345,7 @@ def test_sigmoid_and_tanh(operator: str) -> None:
         found = state([0.5, 0, -1])  # zt = sigmoid(2/4 + 1/2), ht = tanh(2 - 1)
         more = state([0.5, 0, -1], numbers=MpmathNumbers(3000))
         if (
-            operator != "bnnsgraph.gru"
+            operator not in WITHOUT_CLIP
         ):  # sigmoid(-1/2 of 2/4 - 2), tanh(-1/2 of 2 - 6): clipped from below
             low = (1 - SIGMOID_MINUS_HALF) * -TANH_HALF
             assert abs(state([-2, 0, -6], clip=0.5) - low) < Fraction(1, 10**49)

@@ -37,9 +37,13 @@ def new_file(path: Path, kind: str, *, force: bool = False) -> Iterator[h5py.Fil
     cannot be written or, without `force`, would replace a file that grucible did not write.
     """
     prepare_place(path, kind, force=force)
-    with h5py.File(
-        path.name, "w", driver="core", backing_store=False, libver=("v108", "v110")
-    ) as file:
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_fapl_core(backing_store=False)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V18, h5py.h5f.LIBVER_V110)
+    create = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    create.set_attr_phase_change(64, 0)  # attributes stay at the file's beginning, where marks are
+    name = path.name.encode()
+    with h5py.File(h5py.h5f.create(name, h5py.h5f.ACC_TRUNC, create, access)) as file:
         write_text_attribute(file, "format", kind)
         file.attrs["format_version"] = FORMAT_VERSION
         yield file

@@ -9,9 +9,11 @@ from .onnx import OPERATORS as _ONNX
 from .openvino import OPERATORS as _OPENVINO
 from .signature import Operator
 from .torch import OPERATORS as _TORCH
+from .webnn import OPERATORS as _WEBNN
 
 OPERATORS: dict[str, Operator] = {
-    operator.name: operator for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH, *_KERAS)
+    operator.name: operator
+    for operator in (*_OPENVINO, *_ONNX, *_BNNSGRAPH, *_TORCH, *_KERAS, *_WEBNN)
 }
 
 

@@ -224,6 +224,7 @@ SILENT: Mapping[str, frozenset[str]] = {
     "bnnsgraph": frozenset(),
     "torch": frozenset({"reverse-ragged"}),
     "keras": frozenset({"masked-output", "zero-row"}),
+    "webnn": frozenset({"bidi-layout"}),
 }
 """Points, by owner, on which the owner's text is silent and cases decide nevertheless.
 

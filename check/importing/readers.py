@@ -1,8 +1,7 @@
 """Readers of others' tests, each in a process of its own: exports, .npz files, ONNX's and WebNN's tests.
 
 A test of ONNX has a model of one GRU node, and data sets of inputs and expected outputs. Tests of WebNN's gru
-and gruCell, https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru, become questions of ONNX GRU;
-vectors/README.md says how to get these tests as JSON.
+and gruCell are JSON; vectors/README.md says how to get it.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from re import sub
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ...cases.apart import Tree
 from ...cases.dtypes import Array, Arrays
@@ -27,17 +25,15 @@ from ...cases.operators import operator_named
 from ...cases.operators.layout import of_both_directions
 from ...cases.operators.onnx import GRU
 from ...cases.operators.signature import Operator
+from ...cases.operators.webnn import OPERATORS as WEBNN
 from ...cases.question import Question, QuestionError, pose
 from ...cases.strict_json import strict_json
 from ...vectors.block import attributes_from_json, canonical_json
 from ...vectors.exchange.export import open_export
 from ...vectors.exchange.manifest import MANIFEST, read_npz
-from ...vectors.exchange.webnn_model import ACTIVATIONS, DIRECTIONS
 
 FIRST_OPSET = 7
 """The first opset whose GRU means the same as that of opset 14."""
-_DIRECTIONS = {theirs: ours for ours, theirs in DIRECTIONS.items()}
-_ACTIVATIONS = {theirs: ours for ours, theirs in ACTIVATIONS.items()}
 _MOST_NAME = 160
 """Maximum characters of a name in an id."""
 
@@ -92,9 +88,6 @@ def _collect(about: str, theme: str, tests: Tests) -> Tree:
 
 def _reason(error: Exception) -> str:
     """Say in one line why something cannot be read."""
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc']))[:80] or 'it'}: {first['msg']}"
     why = f"lacks {error}" if isinstance(error, KeyError) else str(error)
     return " ".join(why.split())[:200] or type(error).__name__
 
@@ -275,28 +268,6 @@ def _decoded(value: Any) -> Any:
     return [*map(_decoded, value)] if hasattr(value, "__iter__") else value
 
 
-class _Gru(BaseModel):
-    """The arguments and options of WebNN's gru; there are no others."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    input: str
-    weight: str
-    recurrentWeight: str
-    steps: int
-    hiddenSize: int
-    label: str = ""
-    bias: str | None = None
-    recurrentBias: str | None = None
-    initialHiddenState: str | None = None
-    resetAfter: bool = True
-    returnSequence: bool = False
-    direction: Literal["forward", "backward", "both"] = "forward"
-    layout: Literal["zrn", "rzn"] = "zrn"
-    activations: Annotated[
-        list[Literal["relu", "sigmoid", "tanh"]], Field(min_length=2, max_length=2)
-    ] = Field(default=["sigmoid", "tanh"])
-
-
 def read_webnn_tests(place: str) -> Tree:
     """Parse the tests in a JSON file, or in a folder's JSON files. Raises GrucibleError if there are none."""
     root, files = _files(place, ".json", "JSON file; expected WebNN's tests")
@@ -319,67 +290,50 @@ def _webnn_tests(files: Sequence[Path]) -> Tests:
 def _webnn_case(found: Any) -> ForeignCase:
     """Make a case of one of WebNN's tests. Raises QuestionError."""
     try:
-        [call] = found["graph"]["operators"]
+        graph = found["graph"]
+        [call] = graph["operators"]
         pairs = [pair for one in call["arguments"] for pair in one.items()]
         pairs += dict(pairs).get("options", {}).items()
-        given = {name: value for name, value in pairs if name != "options"}
+        given = {name: value for name, value in pairs if name not in ("options", "label")}
         if len(dict(pairs)) != len(pairs):
             raise QuestionError("gives an argument twice")
-        if call["name"] == "gruCell":  # one step and direction; its tensors lack these axes
-            if given.keys() & {"steps", "initialHiddenState", "returnSequence", "direction"}:
-                raise QuestionError("gives a gruCell what gru alone has")
-            given |= {"steps": 1, "initialHiddenState": given.pop("hiddenState")}
-        elif call["name"] != "gru":
+        known = [one for one in WEBNN if one.name == f"webnn.{call['name']}"]
+        if not known:
             raise QuestionError("is no gru or gruCell of WebNN")
-        return _webnn_question(found["graph"], call, _Gru.model_validate(given))
+        return _webnn_question(graph, call["outputs"], known[0], given)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise QuestionError(
             f"is no test of one gru or gruCell of WebNN ({_reason(error)})"
         ) from None
 
 
-def _webnn_question(graph: Mapping[str, Any], call: Mapping[str, Any], given: _Gru) -> ForeignCase:
-    """Pose the question of a gru, or of a gruCell that was turned into a gru."""
-    above = (1,) if call["name"] == "gruCell" else ()
-    tensors = {name: _array(one, above) for name, one in graph["inputs"].items()}
-
-    def gates(name: str) -> Array:
-        parts = dict(zip(given.layout, np.split(tensors[name], 3, axis=1), strict=True))
-        return np.concatenate([parts[gate] for gate in "zrn"], axis=1)
-
-    arrays = {"X": tensors[given.input]}
-    arrays |= {"W": gates(given.weight), "R": gates(given.recurrentWeight)}
-    biases = [gates(one) if one else None for one in (given.bias, given.recurrentBias)]
-    if there := [one for one in biases if one is not None]:
-        both = [np.zeros_like(there[0]) if one is None else one for one in biases]
-        arrays["B"] = np.concatenate(both, axis=1)
-    if given.initialHiddenState:
-        arrays["initial_h"] = tensors[given.initialHiddenState]
-    names = ("Y_h", "Y") if given.returnSequence else ("Y_h",)
-    outputs = [call["outputs"]] if isinstance(call["outputs"], str) else call["outputs"]
-    wanted = dict(zip(outputs, names, strict=True))
-    if len(wanted) < len(names) or graph["expectedOutputs"].keys() - wanted:
-        raise QuestionError(f"expects other outputs than {outputs}"[:200] + ", or one twice")
-    used = [_ACTIVATIONS[one] for one in given.activations]
-    attributes = {
-        "hidden_size": given.hiddenSize,
-        "direction": _DIRECTIONS[given.direction],
-        "linear_before_reset": int(given.resetAfter),
-        "activations": used * 2 if given.direction == "both" else used,
-    }
-    question = pose(GRU, attributes, arrays, outputs=names)
-    if given.steps != len(arrays["X"]):
-        raise QuestionError(f"steps is {given.steps}; its input has {len(arrays['X'])}")
-    expected = {wanted[n]: _array(one, above) for n, one in graph["expectedOutputs"].items()}
-    return ForeignCase(question, expected)
+def _webnn_question(
+    graph: Mapping[str, Any], named: Any, operator: Operator, given: dict[str, Any]
+) -> ForeignCase:
+    """Pose the question of a call: `given` has its arguments and options, `named` its outputs' names."""
+    tensors = {t.name: given.pop(t.name) for t in operator.inputs if t.name in given}
+    inputs = {name: _array(graph["inputs"][one]) for name, one in tensors.items()}
+    outputs = [t.name for t in operator.outputs]
+    if "output1" in outputs and (sequence := given.pop("returnSequence", False)) is not True:
+        if sequence is not False:
+            raise ValueError(f"returnSequence is {sequence!r}")
+        outputs.remove("output1")
+    named = [named] if isinstance(named, str) else named
+    wanted = dict(zip(named, outputs, strict=True))
+    if len(wanted) < len(outputs) or graph["expectedOutputs"].keys() - wanted:
+        raise QuestionError(f"expects other outputs than {named}"[:200] + ", or one twice")
+    question = pose(operator, given, inputs, outputs=outputs)
+    return ForeignCase(
+        question, {wanted[n]: _array(one) for n, one in graph["expectedOutputs"].items()}
+    )
 
 
-def _array(tensor: Mapping[str, Any], above: tuple[int, ...]) -> Array:
-    """Return the numbers of a tensor, with the axes `above` put first; a single number fills it."""
+def _array(tensor: Mapping[str, Any]) -> Array:
+    """Return the numbers of a tensor; a single number fills it."""
     data, kind = np.asarray(tensor["data"]), tensor["descriptor"]["dataType"]
     if data.dtype.kind not in "if" or kind not in ("float16", "float32"):
         raise ValueError(f"a tensor of {kind!r} has other data than numbers of float16 or float32")
     with np.errstate(over="ignore"):
         data = data.astype(np.float64).astype(kind)
-    shape = (*above, *tensor["descriptor"]["shape"])
+    shape = tensor["descriptor"]["shape"]
     return np.full(shape, data) if data.ndim == 0 else data.reshape(shape)

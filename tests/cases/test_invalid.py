@@ -72,6 +72,7 @@ OPEN = {
            ("GRUCell", ("input", "hidden"), set()),
            ("GRU", ("input", "h_0"), {"lengths-negative", "lengths-zero", "lengths-beyond"}))},
     "keras.GRU": set(),
+    "webnn.gru": set(), "webnn.gruCell": set(),
 }  # fmt: skip
 
 

@@ -59,6 +59,7 @@ def test_what_was_exported_comes_back_whole(
         ("onnx", "onnx.GRU-14/core/bfloat16/*lbr*"),
         ("openvino", "openvino.GRUCell-3/core/*16/lbr-*"),
         ("webnn", "onnx.GRU-14/core/float16/*"),
+        ("webnn", "webnn.gru/core/float16/*rzn*"),
     ],
 )
 def test_each_format_comes_back(layout: Any, select: str, tmp_path: Path, command: Command) -> None:
@@ -241,8 +242,9 @@ def test_webnn_gate_order_and_defaults(tmp_path: Path, command: Command) -> None
     made = command("import", tmp_path / "gru.json", "--from", "webnn", "-o", tmp_path / "v.h5")
     assert made.status == 0
     [case] = load_vectors(tmp_path / "v.h5")
-    assert case.id == "onnx.GRU-14/gru/float32/gru-rzn-both"
-    assert case.attributes["linear_before_reset"] == 1
+    assert case.id == "webnn.gru/gru/float32/gru-rzn-both"
+    assert case.attributes["resetAfter"] is True
+    assert "resetAfter" not in case.given
     judged = command("check", tmp_path / "v.h5", "--outputs", tmp_path / "v.outputs.h5")
     assert judged.out.startswith("conforms: 1 of 1 cases passed")
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from shipped import core_blocks
-from written import Written, emulate, in_halves, one_by_one, wide
+from sums import in_halves, one_by_one, wide
+from written import Written, emulate
 
 from grucible import Question, Report, verify
 from grucible.cases.dtypes import Arrays

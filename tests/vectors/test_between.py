@@ -23,6 +23,7 @@ CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 TORCH, TORCH_CELL = "torch.GRU", "torch.GRUCell"
 ONNX, BNNS, KERAS = "onnx.GRU-14", "bnnsgraph.gru", "keras.GRU"
 _EMPTY = "has no such a state of a row of length 0"
+WEBNN, WEBNN_CELL = "webnn.gru", "webnn.gruCell"
 
 
 @cache
@@ -78,7 +79,22 @@ REASONS = {
     (TORCH, KERAS): {"has no go_backwards forward and reverse"},
     **{(KERAS, torch): {"has no such outputs where a row has no step", "has no g softplus", _EMPTY}
        for torch in (TORCH, TORCH_CELL)},
+    **{(KERAS, webnn): {"has no activations softplus"} for webnn in (WEBNN, WEBNN_CELL)},
+    (WEBNN, KERAS): {"has no go_backwards forward and reverse"},
     (KERAS, BNNS): {"has no bfloat16", "has no lengths, and some rows have fewer steps"},
+    **{(CELL, webnn): {"has no bfloat16", "has no clip"} for webnn in (WEBNN, WEBNN_CELL)},
+    **{(TORCH_CELL, webnn): {"has no bfloat16"} for webnn in (WEBNN, WEBNN_CELL)},
+    (SEQUENCE, WEBNN): {"has no bfloat16", "has no clip", "has no lengths, and some rows have fewer steps"},
+    (ONNX, WEBNN): {"has no activations softplus", "has no separate activations for each direction"},
+    (BNNS, WEBNN): {"has no activations affine(1, 0)"},
+    (TORCH, WEBNN): {"has no bfloat16", "has no lengths, and some rows have fewer steps"},
+    **{(other, WEBNN_CELL): {"has no time axis, and the case has 4 steps"} for other in (SEQUENCE, ONNX, BNNS, TORCH)},
+    **{(WEBNN, cell): {"has no forward and reverse", "has no time axis, and the case has 3 steps"}
+       for cell in (CELL, TORCH_CELL, WEBNN_CELL)},
+    (WEBNN, BNNS): {"has no direction forward and reverse", "has no reset gate applied before the product with R"},
+    (WEBNN_CELL, BNNS): {"has no reset gate applied before the product with R"},
+    **{(webnn, torch): {"has no f relu", "has no reset gate applied before the product with R"}
+       for webnn in (WEBNN, WEBNN_CELL) for torch in (TORCH, TORCH_CELL)},
 }  # fmt: skip
 NONE = {(SEQUENCE, TORCH_CELL), (ONNX, TORCH_CELL)}
 """Pairs without a case in common: none has one step and the reset gate after the product."""

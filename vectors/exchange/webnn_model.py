@@ -1,99 +1,85 @@
-"""The layout `webnn`: JSON as the web platform's tests of WebNN's gru have it.
+"""The layout `webnn`: JSON as the web platform's tests of WebNN have it.
 
-https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case of ONNX GRU becomes a test, with a name and a
-graph of inputs, operators and expectedOutputs, if it asks only for what WebNN has: no clip, full lengths,
-and relu, sigmoid and tanh, alike in both directions.
+https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case becomes a test, with a name and a graph of inputs,
+one operator and expectedOutputs. A case of another owner's operator does, too, where WebNN can ask the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import Array
-from ...cases.operators.onnx import GRU
+from ...cases.conversion import NotExpressible, ask
+from ...cases.dtypes import Array, Arrays
+from ...cases.operators import OPERATORS
+from ...cases.operators.webnn import GRU, GRU_CELL
+from ...cases.question import Question
 from ..case import Case
 from .manifest import CASES, NotSayable, Place, write_npz
-
-DIRECTIONS = {"forward": "forward", "reverse": "backward", "bidirectional": "both"}
-"""WebNN's names of ONNX's directions."""
-ACTIVATIONS = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh"}
-"""WebNN's names of ONNX's activations."""
 
 
 def write_case(
     folder: Path, name: str, case: Case, arrays: Mapping[str, Array]
 ) -> dict[str, Place]:
     """Write a JSON file for the case, and its tensors as npz."""
-    test = {"name": case.id, "graph": _graph(case, arrays)}
+    if case.tier != "required":
+        raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
+    try:
+        question, expected = _asked(case, arrays)
+    except NotExpressible as reason:
+        raise NotSayable(str(reason)) from None
+    test = {"name": case.id, "graph": _graph(question, expected)}
     (folder / f"{CASES}/{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
     return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
-def _graph(case: Case, arrays: Mapping[str, Array]) -> dict[str, Any]:
-    """Return the graph of one gru. Raises NotSayable for what WebNN's gru lacks."""
-    for why in _lacking(case):
-        raise NotSayable(why)
-    attributes, inputs = case.attributes, case.inputs
-    tensors = {"gruInput": inputs["X"], "gruWeight": inputs["W"], "gruRecurrentWeight": inputs["R"]}
-    options: dict[str, Any] = {}
-    if "B" in inputs:
-        tensors["gruBias"], tensors["gruRecurrentBias"] = np.split(inputs["B"], 2, axis=1)
-        options |= {"bias": "gruBias", "recurrentBias": "gruRecurrentBias"}
-    if "initial_h" in inputs:
-        tensors["gruInitialHiddenState"] = inputs["initial_h"]
-        options["initialHiddenState"] = "gruInitialHiddenState"
-    options |= {
-        "resetAfter": bool(attributes["linear_before_reset"]),
-        "returnSequence": "Y" in case.question.outputs,
-        "direction": DIRECTIONS[attributes["direction"]],
-        "layout": "zrn",
-        "activations": [ACTIVATIONS[one] for one in attributes["activations"][:2]],
+def _asked(case: Case, arrays: Mapping[str, Array]) -> tuple[Question, Arrays]:
+    """Pose the question of a case to WebNN, with the expected outputs if there are any.
+
+    Raises NotExpressible, naming what WebNN lacks.
+    """
+    stored = {name: arrays.get(f"outputs/{name}") for name in case.question.outputs}
+    outputs = {name: array for name, array in stored.items() if array is not None}
+    operator = OPERATORS[case.operator]
+    if operator in (GRU, GRU_CELL):
+        return case.question, outputs
+    asked = ask(case.question, GRU if "time" in operator.sizes.values() else GRU_CELL)
+    return asked.question, asked.expected(outputs)
+
+
+def _graph(question: Question, expected: Mapping[str, Array]) -> dict[str, Any]:
+    operator = OPERATORS[question.operator]
+    kind = question.operator.partition(".")[2]
+
+    def named(name: str) -> str:
+        return f"{kind}{name[0].upper()}{name[1:]}"
+
+    operands = {name: named(name) for name in question.inputs}
+    sizes = {a.name: question.given[a.name] for a in operator.attributes if a.required}
+    options: dict[str, Any] = {
+        tensor.name: operands[tensor.name]
+        for tensor in operator.inputs
+        if not tensor.required and tensor.name in operands
     }
-    outputs = {"gruOutput1": "Y_h"} | ({"gruOutput2": "Y"} if options["returnSequence"] else {})
-    expected = {name: arrays.get(f"outputs/{ours}") for name, ours in outputs.items()}
+    options |= {name: value for name, value in question.given.items() if name not in sizes}
+    if "output1" in question.outputs:
+        options["returnSequence"] = True
+    needed = {t.name: operands[t.name] for t in operator.inputs if t.required}
+    arguments = {**needed, **sizes, "options": options}
+    call = {
+        "name": kind,
+        "arguments": [{name: value} for name, value in arguments.items()],
+        "outputs": [named(name) for name in question.outputs],
+    }
     return {
-        "inputs": {name: _tensor(array) for name, array in tensors.items()},
-        "operators": [
-            {
-                "name": "gru",
-                "arguments": [
-                    {"input": "gruInput"},
-                    {"weight": "gruWeight"},
-                    {"recurrentWeight": "gruRecurrentWeight"},
-                    {"steps": inputs["X"].shape[0]},
-                    {"hiddenSize": inputs["R"].shape[-1]},
-                    {"options": options},
-                ],
-                "outputs": list(outputs),
-            }
-        ],
-        "expectedOutputs": {
-            n: _tensor(array) for n, array in expected.items() if array is not None
-        },
+        "inputs": {operands[name]: _tensor(array) for name, array in question.inputs.items()},
+        "operators": [call],
+        "expectedOutputs": {named(name): _tensor(array) for name, array in expected.items()},
     }
-
-
-def _lacking(case: Case) -> Iterator[str]:
-    """Say what WebNN's gru lacks of what a case asks for."""
-    if case.operator != GRU.name:
-        yield "is no ONNX GRU, the operator that is nearest to WebNN's gru"
-    used, steps = case.attributes["activations"], case.inputs["X"].shape[0]
-    lacking = {
-        f"a test has one right answer, and these cases are {case.tier}": case.tier != "required",
-        f"WebNN has no gru of {case.dtype}": case.dtype not in ("float16", "float32"),
-        "WebNN's tensors are as with layout 0": case.attributes["layout"],
-        "WebNN has no clip": np.isfinite(case.attributes["clip"]),
-        f"WebNN's activations are {', '.join(ACTIVATIONS.values())}": set(used) - set(ACTIVATIONS),
-        "WebNN has the same activations in both directions": used[:2] != used[-2:],
-        "WebNN has no lengths": np.any(case.inputs.get("sequence_lens", steps) != steps),
-        "WebNN always gives the last state": "Y_h" not in case.question.outputs,
-    }
-    yield from (why for why, lacks in lacking.items() if lacks)
 
 
 def _tensor(array: Array) -> dict[str, Any]:
