@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 _COMMANDS = {
-    "cases": ("cases.cli", "Count the cases and the pairs of attribute values they cover."),
+    "cases": ("cases.cli", "Count the cases and the pairs of values they cover."),
     "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
     "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),

@@ -35,7 +35,7 @@ def _mode(name: str, about: str) -> Callable[[Any], Any]:
 def cases_command(
     specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
 ) -> None:
-    """Count the cases of SPEC and the pairs of attribute values they cover.
+    """Count the cases of SPEC and the pairs of values they cover, sizes in classes among them.
 
     SPEC is a case spec or a directory of case specs. Without SPEC, the specs shipped with grucible count.
     """
@@ -110,9 +110,9 @@ def _print_themes(expanded: list[tuple[CaseSpecFile, list[CaseSpec]]]) -> None:
 
 def _print_coverage(coverage: list[PairCoverage]) -> None:
     if not coverage:
-        say("no case decides, so pairs of attribute values are not counted")
+        say("no case decides, so pairs of values are not counted")
         return
-    say("pairs of attribute values that have a case")
+    say("pairs of values that have a case; sizes count by class")
     for found in coverage:
         share = 100 * found.covered / found.total if found.total else 100
         say(f"{found.operator}, {found.dtype}: {found.covered} of {found.total} ({share:.4g} %)")

@@ -49,7 +49,7 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
     attributes = case.attributes
     dtype = FLOAT_TYPES[case.dtype]
     smaller = max(0, (attempt - SMALLER) // 3 + 1)
-    exponents = _exponents(operator, case, attributes)
+    exponents = exponents_of(case)
     parts = [p for t in operator.inputs if t.role == "b" for p in t.form(attributes).parts]
     coarse = len({"z", "wz", "rz"}.intersection(parts)) > 1  # every gate has two biases
     arrays: Arrays = {}
@@ -71,8 +71,8 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
         role = tensor.role_in(attributes)
         if role == "b" and coarse:
             mantissas = 2.0 * np.copysign(np.maximum(np.abs(mantissas) // 2.0, 1.0), mantissas)
-        scale = int(case.factors[scale_of(tensor.name)])
-        exponent = exponents[role] + (scale or -smaller * (role in ("w", "r")))
+        scaled = case.factors[scale_of(tensor.name)] or role not in ("w", "r")
+        exponent = exponents[tensor.name] - (0 if scaled else smaller)
         values = np.ldexp(mantissas, exponent - dtype.precision)  # exact
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
@@ -91,19 +91,25 @@ def _mantissas(name: str, count: int, precision: int) -> Array:
     return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
-def _exponents(operator: Operator, case: CaseSpec, attributes: Mapping[str, Any]) -> dict[str, int]:
-    """Find for each role of an input an e such that its values are usually below 2^e in magnitude."""
+def exponents_of(case: CaseSpec) -> dict[str, int]:
+    """Find for each input of numbers an e such that its values are usually below 2^e in magnitude."""
+    operator, attributes = OPERATORS[case.operator], case.attributes
     half_log2 = {  # ⌊½ log2 size⌋
         axis: (case.sizes[symbol].bit_length() - 1) // 2 for symbol, axis in operator.sizes.items()
     }
     less = int(any(not FUNCTIONS[f.name].bounded for f in semantics(operator, attributes).f))
     draw = DRAWS[case.draw]
-    return {
+    usual = {
         "x": 1 + draw.x_exponent,
         "h0": 0,
         "w": draw.weight_exponent - half_log2["input"] - less,
         "r": draw.weight_exponent - half_log2["hidden"] - less,
         "b": -less,
+    }
+    return {
+        tensor.name: usual[role] + int(case.factors[scale_of(tensor.name)])
+        for tensor in operator.inputs
+        if (role := tensor.role_in(attributes)) in usual
     }
 
 

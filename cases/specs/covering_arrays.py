@@ -182,10 +182,11 @@ def _row_with(together: dict[str, str], array: Array, missing: set[Together]) ->
         for name, values in array.covering.items()
     }
 
+    sure = {name: choices_of[name][0] for name in together}
+
     def count(row: Assignment) -> int:
         """Count what `row` will cover of `missing`, with the values of `together`."""
-        sure = row | {name: choices_of[name][0] for name in together}
-        ordered = {name: sure[name] for name in array.covering if name in sure}
+        ordered = {name: (row | sure)[name] for name in array.covering if name in row | sure}
         return len(covered_by(ordered, array) & missing)
 
     def complete(row: Assignment) -> Assignment | None:
@@ -193,7 +194,7 @@ def _row_with(together: dict[str, str], array: Array, missing: set[Together]) ->
             return row
         name = [*array.covering][len(row)]
         choices = [row | {name: value} for value in choices_of[name]]
-        choices = [choice for choice in choices if choice not in excluded]
+        choices = [choice for choice in choices if choice | sure not in excluded]
         choices.sort(key=count, reverse=True)
         return next((found for choice in choices if (found := complete(choice))), None)
 

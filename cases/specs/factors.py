@@ -62,6 +62,7 @@ LENGTHS: dict[str, Callable[[int, int, list[int]], list[int]]] = {
     "full": lambda batch, time, _: [time] * batch,
     "ones": lambda batch, *_: [1] * batch,
     "ragged": lambda _, __, ragged: ragged,
+    "short": lambda batch, time, _: [1 + row % max(min(time - 1, 3), 1) for row in range(batch)],
     "longest-first": lambda _, time, ragged: [time, *ragged[1:]],
     "longest-middle": lambda batch, time, ragged: [
         *ragged[: batch // 2], time, *ragged[batch // 2 + 1 :]

@@ -1,9 +1,10 @@
-"""Pair coverage: the pairs of an operator's attribute values that occur together in some case."""
+"""Pair coverage: the pairs of factor values, of sizes in classes, that occur together in some case."""
 
 from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ _Pair = tuple[_Value, _Value]
 
 @dataclass(frozen=True)
 class PairCoverage:
-    """The count of pairs of an operator's attribute values that occur together in cases of one dtype.
+    """The count of pairs of an operator's factor values that occur together in cases of one dtype.
 
     `covered` counts the pairs in cases of `dtype`. `total` is the same for every dtype: it counts the pairs
     in cases of any dtype, and the pairs that a case would have after a valid change of one factor, to a
@@ -38,7 +39,7 @@ class PairCoverage:
 
 
 def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
-    """Count the pairs of each operator and dtype, without sizes and draws.
+    """Count the pairs of each operator and dtype, without draws and scales; sizes count by class.
 
     Cases of tier nonportable do not count, because no verdict depends on them.
     """
@@ -99,7 +100,7 @@ def _counting(operator: str) -> dict[str, Attribute | None]:
     return {
         name: OPERATORS[operator].attribute(name)
         for name, factor in factors(operator).items()
-        if not factor.least and name != "draw"
+        if name != "draw" and not name.endswith("_scale")
     }
 
 
@@ -113,13 +114,15 @@ def _counted(operator: str, assignment: Assignment) -> tuple[_Value, ...]:
 def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
     """List the values that a factor's value counts as.
 
-    Activations count as two values, f and g, of the first direction alone. Any alpha or beta counts as the
-    same value, "given".
+    A size counts as the least number of its class. Activations count as two values, f and g, of
+    the first direction alone. Listed lengths, any alpha or beta and any finite clip count as "given".
     """
     attribute = _counting(operator)[name]
     if attribute and attribute.per_direction:
         f, g = value[:2] if isinstance(value, list) else (value, value)
         return (f"{name}, f", key(f)), (f"{name}, g", key(g))
-    if attribute and attribute.sets in ("alpha", "beta") and value != ABSENT:
+    parameter = attribute is not None and attribute.sets in ("alpha", "beta", "clip")
+    if value not in (ABSENT, math.inf) and (parameter or isinstance(value, list)):
         return ((name, key("given")),)
-    return ((name, key(value)),)
+    least = [number for number in factors(operator)[name].least if number <= value]
+    return ((name, key(max(least) if least else value)),)

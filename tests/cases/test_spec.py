@@ -244,10 +244,18 @@ def test_the_shipped_cases_are_many_and_cover_every_pair(shipped: list[CaseSpec]
     assert {(c.operator, c.dtype) for c in coverage} == {
         (operator.name, dtype) for operator in OPERATORS.values() for dtype in operator.dtypes()
     }
-    missing = {(c.operator, c.dtype): c.missing for c in coverage if c.missing}
+    missing = {
+        (c.operator, c.dtype): others
+        for c in coverage
+        if (others := [pair for pair in c.missing if not any(one in pair for one in BREAKING)])
+    }
     assert set(missing) == {("onnx.GRU-14", "float64")}  # no default of a parameter is asked there
     assert all('activation_alpha: "absent"' in pair or 'activation_beta: "absent"' in pair
                for pair in missing["onnx.GRU-14", "float64"])  # fmt: skip
+
+
+BREAKING = ("HardSigmoid", "hardSigmoid", "ThresholdedRelu")
+"""Functions with a break: of many elements, one is too near it to judge by, so large cases cannot have them."""
 
 
 def test_a_pair_that_no_case_has_is_missing_where_it_could_be(shipped: list[CaseSpec]) -> None:

@@ -37,7 +37,7 @@ def test_the_core_is_the_published_one() -> None:
         assert (vectors.content_sha256, vectors.tolerance_sha256) in published_pairs()
     assert len(published_pairs()) == len(published_digests())
     report = verify(runtime=run, select=("openvino.GRUCell-3/*",))
-    said = "run: 368 cases, 3 published files of the core vectors"
+    said = "run: 593 cases, 10 published files of the core vectors"
     assert second(report) == said
     origins = report_value(report)["vectors"]["origins"]
     names = [CELL_CORE.replace("core", name) for name in ("plain", "plain_sizes", "core")]
