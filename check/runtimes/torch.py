@@ -12,7 +12,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 import torch
 
 from ...cases.dtypes import FLOAT_TYPES
