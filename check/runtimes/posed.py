@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ...cases.conversion import NotExpressible, ask
-from ...cases.operators import operator_named
+from ...cases.operators import operator_named, torch
 from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
 from ...cases.question import INVALID
 from ...vectors.exchange.node import LENGTHS, WEIGHTS, Posing
@@ -131,6 +131,12 @@ def openvino_operator(question: Question) -> Operator:
     """Find OpenVINO's operator that asks `question`: the question's own, or else GRUSequence-5."""
     own = question.operator in {one.name for one in OPERATORS}
     return operator_named(question.operator) if own else GRU_SEQUENCE
+
+
+def torch_operator(question: Question) -> Operator:
+    """Find PyTorch's operator that asks `question`: the question's own, or else GRU."""
+    own = operator_named(question.operator)
+    return own if own in torch.OPERATORS else torch.GRU
 
 
 @cache

@@ -1,32 +1,32 @@
 """PyTorch's nn.GRU and nn.GRUCell, and what its exporters make of them, as runtimes.
 
 A question becomes a module that computes it. `torch` calls the module; the others export it, and run what
-was exported. Scripts (`check/scripts`) copy the functions whose names begin with `make_` or `run_`.
+was exported. Scripts (`check/scripts`) copy the functions whose names begin with `make_` or `run_`; so each
+imports torch itself.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import multiprocessing
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import of_each_direction
-from ...cases.operators.torch import GRU
 from ...cases.question import sizes_of
 from .onnx_files import load_onnxruntime
-from .posed import EXACT, TORCH, decline, infer_openvino, run_as
+from .posed import EXACT, TORCH, decline, infer_openvino, run_as, torch_operator
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Array, Arrays
     from ...cases.question import Question
 
-_FED = ("input", "lengths", "h_0", "hidden")
+FED = ("input", "lengths", "h_0", "hidden")
 """The inputs that are no parameters, in the order in which a module takes them."""
 _MORE = {"N": 2, "L": 3}
 """How many more rows and steps than asked a dynamic runtime exports at."""
@@ -70,7 +70,7 @@ def make_tensor(array: Any) -> Any:
 
 
 def make_file(module: Any, examples: Any, dynamic: Any, legacy: bool) -> bytes:
-    """Export a module as an ONNX file, with the axes of `dynamic` by input left open."""
+    """Export a module as an ONNX file; `dynamic` names the open axes of each input, by place."""
     import io
     import warnings
 
@@ -85,7 +85,10 @@ def make_file(module: Any, examples: Any, dynamic: Any, legacy: bool) -> bytes:
             options: Any = {"input_names": names, "dynamic_axes": dynamic, "dynamo": False}
             torch.onnx.export(module, tensors, content, **options)
         else:
-            shapes = tuple(dynamic.get(name, {}) for name in names) if dynamic else None
+            words = {word for axes in dynamic.values() for word in axes.values()}
+            size = {word: torch.export.Dim(word) for word in words}
+            opened = [{at: size[word] for at, word in dynamic[one].items()} for one in dynamic]
+            shapes = tuple(opened) or None
             program: Any = torch.onnx.export(
                 module, tensors, input_names=names, dynamic_shapes=shapes, verbose=False
             )
@@ -123,7 +126,7 @@ def run_module(module: Any, feeds: Any) -> Any:
     return [one.numpy() for one in bits]
 
 
-def _other_inputs(question: Question, names: list[str]) -> Arrays:
+def other_inputs(question: Question, names: list[str]) -> Arrays:
     """Make inputs of more rows and steps, zeros and full lengths, at which a dynamic runtime exports."""
     operator = OPERATORS[question.operator]
     sizes = {symbol: n + _MORE.get(symbol, 0) for symbol, n in sizes_of(question).items()}
@@ -135,14 +138,11 @@ def _other_inputs(question: Question, names: list[str]) -> Arrays:
     return found
 
 
-def _open_axes(question: Question, names: list[str], *, legacy: bool) -> dict[str, dict[int, Any]]:
-    """List the open axes of each input: batch and steps."""
-    operator, opened = OPERATORS[question.operator], {}
-    words = {one: one if legacy else torch.export.Dim(one) for one in _MORE}
-    for tensor in (one for one in operator.inputs if one.name in names):
-        axes = enumerate(tensor.form(question.attributes).axes)
-        opened[tensor.name] = {place: words[axis] for place, axis in axes if axis in words}
-    return opened
+def open_axes(question: Question, names: list[str]) -> dict[str, dict[int, str]]:
+    """Name the open axes of each input, in order of `names`: batch and steps."""
+    found = {one.name: one for one in OPERATORS[question.operator].inputs}
+    axes = {name: enumerate(found[name].form(question.attributes).axes) for name in names}
+    return {name: {at: axis for at, axis in axes[name] if axis in _MORE} for name in names}
 
 
 class TorchRuntime:
@@ -155,10 +155,8 @@ class TorchRuntime:
 
     def __init__(self, name: str) -> None:
         self._name, self._posing = name, TORCH[name]
-        self.version = " ".join(
-            [torch.__version__]
-            + [f"{one} {importlib.metadata.version(one)}" for one in self._posing.packages]
-        )
+        versions = [f"{one} {importlib.metadata.version(one)}" for one in self._posing.packages]
+        self.version = " ".join([importlib.import_module("torch").__version__, *versions])
         self.__doc__ = self._posing.about
 
     def __call__(self, question: Question) -> Arrays:
@@ -167,8 +165,7 @@ class TorchRuntime:
         Raises Unsupported for what neither operator of PyTorch can ask, and for a dtype that the chain does
         not offer. What PyTorch, its exporter or the runtime behind it raises is raised.
         """
-        own = OPERATORS[question.operator]
-        return run_as(own if own.owner == GRU.owner else GRU, self._run, question)
+        return run_as(torch_operator(question), self._run, question)
 
     def _run(self, question: Question) -> Arrays:
         decline(self._name, question)
@@ -183,17 +180,17 @@ class TorchRuntime:
 
     def _outputs(self, question: Question) -> list[Array]:
         operator, posing = OPERATORS[question.operator], self._posing
-        parameters = {n: a for n, a in question.inputs.items() if n not in _FED}
-        feeds = {name: question.inputs[name] for name in _FED if name in question.inputs}
+        parameters = {n: a for n, a in question.inputs.items() if n not in FED}
+        feeds = {name: question.inputs[name] for name in FED if name in question.inputs}
         arrays = of_each_direction(operator, question.attributes, parameters)
         module = make_module(question.attributes, arrays, "lengths" in feeds)
         if not posing.exporter:
             return list(run_module(module, feeds))
-        examples = _other_inputs(question, [*feeds]) if posing.dynamic else feeds
+        examples = other_inputs(question, [*feeds]) if posing.dynamic else feeds
         if posing.exporter == "openvino":
             return list(run_openvino(module, examples, feeds))
         legacy = posing.exporter == "onnx-legacy"
-        opened = _open_axes(question, [*feeds], legacy=legacy) if posing.dynamic else {}
+        opened = open_axes(question, [*feeds]) if posing.dynamic else {}
         return list(run_file(make_file(module, examples, opened, legacy), feeds))
 
 

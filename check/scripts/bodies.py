@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from textwrap import dedent
 from typing import Any, NamedTuple
 
 from ...cases.dtypes import dtype_name
 from ...cases.errors import RuntimeNotUsable
+from ...cases.operators import OPERATORS
 from ...cases.operators.onnx import GRU
 from ...cases.question import Question
 from ...vectors.case import REQUIRED, Case
@@ -19,12 +20,13 @@ from ...vectors.exchange.node import IR_VERSION, TYPE_NAMES, node_type, one_node
 from ...vectors.exchange.rtol_atol import smallest_pair
 from ..observed.isolated import EXEC, command_of
 from ..protocol.header import hello_lines, question_parts
-from ..runtimes import onnx_files
+from ..runtimes import onnx_files, torch
 from ..runtimes.posed import (
     EXACT,
     ONNX_FILES,
     OPENVINO,
     OWN_KERNEL,
+    TORCH,
     infer_openvino,
     openvino_core,
     openvino_operator,
@@ -57,6 +59,8 @@ def body_of(case: Case, question: Question, name: str) -> ScriptBody:
         return _onnx_body(question, name)
     if name in OPENVINO:
         return _openvino_body(question, name)
+    if name in TORCH:
+        return _torch_body(question, name)
     if name.startswith(EXEC):
         return _program_body(question, name)
     return _function_body(question, name)
@@ -84,11 +88,8 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
     family = name.partition("-")[0]
     packages = _PACKAGES.get(family, (family,))
     load = f"load_{family}"
-    lines = [*_IMPORTS.splitlines(), *inspect.getsource(getattr(onnx_files, load)).splitlines()]
-    if family == "openvino":
-        for function in (openvino_core, infer_openvino):
-            lines += inspect.getsource(function).splitlines()
-        lines.append(f"EXACT = {literal(EXACT)}")
+    lines = [*_IMPORTS.splitlines(), *_copies(getattr(onnx_files, load))]
+    lines += _INFERRING if family == "openvino" else []
     options = f", {literal(OWN_KERNEL)}" if name == "mnn-kernel" else ""
     lines += [
         *model_lines(question, name),
@@ -101,6 +102,16 @@ def _onnx_body(question: Question, name: str) -> ScriptBody:
         lines.append("ctypes.CDLL(None).fflush(None)")
     needs = ", ".join(dict.fromkeys([*packages, "onnx"]))
     return ScriptBody(needs, [*lines, *_named(question)])
+
+
+def _copies(*functions: Callable[..., Any]) -> Iterator[str]:
+    """Yield the lines of functions."""
+    for function in functions:
+        yield from inspect.getsource(function).splitlines()
+
+
+_INFERRING = [*_copies(openvino_core, infer_openvino), f"EXACT = {EXACT!r}"]
+"""The lines that run a model in OpenVINO."""
 
 
 def _named(question: Question) -> Iterator[str]:
@@ -187,6 +198,56 @@ def _openvino_body(question: Question, name: str) -> ScriptBody:
     names = {literal([t.name for t in operator.outputs])}
     """
     return ScriptBody("openvino", [*dedent(lines).splitlines(), *_named(question)])
+
+
+def _torch_body(question: Question, name: str) -> ScriptBody:
+    """Return the body for a module of PyTorch's, which is called, or exported."""
+    posing, packages = TORCH[name], ("torch", *TORCH[name].packages)
+    fed = [one for one in torch.FED if one in question.inputs]
+    copied: list[Callable[..., Any]] = [torch.make_module, torch.make_tensor]
+    asking = ["outputs = run_module(module, feeds)"]
+    if posing.exporter == "openvino":
+        copied.append(torch.run_openvino)
+        asking = [*_INFERRING, "outputs = run_openvino(module, examples, feeds)"]
+    elif posing.exporter:
+        opened = torch.open_axes(question, fed) if posing.dynamic else {}
+        copied += [torch.make_file, torch.run_file, onnx_files.load_onnxruntime]
+        legacy = posing.exporter == "onnx-legacy"
+        asking = [
+            f"content = make_file(module, examples, {literal(opened)}, {legacy})",
+            "outputs = run_file(content, feeds)",
+        ]
+    else:
+        copied.append(torch.run_module)
+    examples = ["examples = feeds"] * bool(posing.exporter)
+    if posing.dynamic:
+        others = torch.other_inputs(question, fed).items()
+        filled = [(n, a.shape, int(a.flat[0]), dtype_text(a.dtype)) for n, a in others]
+        made = [f'"{n}": np.full({shape}, {value}, {kind})' for n, shape, value, kind in filled]
+        examples = [f"examples = {{{', '.join(made)}}}"]
+    lines = [
+        *_IMPORTS.splitlines(),
+        *_copies(*copied),
+        f"for package in {literal(packages)}:",
+        "    print(package, importlib.metadata.version(package))",
+        f"parameters = {{{', '.join(_parameters(question))}}}",
+        f"module = make_module({literal(question.attributes)}, parameters, {'lengths' in fed})",
+        f"feeds = {{name: inputs[name] for name in {literal(fed)}}}",
+        *(examples + asking),
+        f"names = {literal(list(question.outputs))}",
+    ]
+    return ScriptBody(", ".join(packages), [*lines, *_named(question)])
+
+
+def _parameters(question: Question) -> Iterator[str]:
+    """Yield each parameter by the owner's name; those of a direction lie along the first axis."""
+    operator = OPERATORS[question.operator]
+    directions = operator.directions(question.attributes)
+    for one in operator.inputs:
+        if one.name in question.inputs and one.name not in torch.FED:
+            names = one.names[: len(directions)]
+            yield from (f'"{own}": inputs["{one.name}"][{at}]' for at, own in enumerate(names))
+            yield from [] if names else [f'"{one.name}": inputs["{one.name}"]']
 
 
 def _program_body(question: Question, name: str) -> ScriptBody:

@@ -22,7 +22,7 @@ from ...gen.formula import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
 from ..observed.isolated import IsolatedRuntime
 from ..observed.source import check_reply
-from ..runtimes.posed import ONNX_FILES, OPENVINO, decline, openvino_operator
+from ..runtimes.posed import ONNX_FILES, OPENVINO, TORCH, decline, openvino_operator, torch_operator
 from ..runtimes.runtime import Unsupported, registered_runtime
 from . import standalone
 from .bodies import ScriptBody, body_of, dtype_text
@@ -49,6 +49,8 @@ def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
         operator = GRU
     elif name in OPENVINO:
         operator = openvino_operator(case.question)
+    elif name in TORCH:
+        operator = torch_operator(case.question)
     elif ":" not in name:
         registered_runtime(name)  # raises where there is none
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")

@@ -31,13 +31,14 @@ NEEDED = {
     "torch": "onnxscript",
     "tract": "tract",
 }
-"""The module that a reproducer needs, by the first word of its name."""
+"""The modules that a reproducer needs, by the words of its name."""
 
 
 def needs(name: str) -> None:
-    """Skip where what a reproducer needs is not installed; after Keras comes its backend."""
+    """Skip where what a reproducer needs is not installed; after Keras and torch may come what runs it."""
     first, second, *_ = name.split("_")
-    for module in ("onnx", NEEDED[first], *([second] if first == "keras" else [])):
+    more = [second] if first == "keras" or second == "openvino" else []
+    for module in ("onnx", NEEDED[first], *more):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
 

@@ -27,14 +27,14 @@ from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.errors import GrucibleError, RuntimeNotUsable
 from grucible.cases.operators import OPERATORS
 from grucible.check.judging.criterion import Differences
-from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO
+from grucible.check.runtimes.posed import ONNX_FILES, OPENVINO, TORCH
 from grucible.check.scripts import standalone
 from grucible.check.scripts.bodies import model_lines
 from grucible.check.scripts.script import array_text, script
 
 from .conftest import HERE, Command, bad_usage
 
-NAMES = [*ONNX_FILES, *OPENVINO]
+NAMES = [*ONNX_FILES, *OPENVINO, *TORCH]
 MODULES = {"iree": "iree", "mnn": "MNN", "opencv": "cv2"}
 CELL_CASE = "openvino.GRUCell-3/plain/float32/default"
 WITHOUT = (
@@ -51,7 +51,8 @@ def cases() -> dict[str, Case]:
 def needs(name: str) -> None:
     """Skip where the runtime of this name is not installed."""
     family = name.partition("-")[0]
-    for module in ("onnx", MODULES.get(family, family)):
+    of_chain = {"openvino"} if "openvino" in name else set()
+    for module in {"onnx", MODULES.get(family, family)} | of_chain:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
 
@@ -70,6 +71,7 @@ def ended(text: str, folder: Path, *arguments: str) -> subprocess.CompletedProce
 def scripts_for(name: str) -> Iterator[str]:
     """Scripts of a plain case, and of cases with many attributes, as far as they are asked."""
     operator = "onnx.GRU-14" if name in ONNX_FILES else "openvino.GRUCell-3"
+    operator = "torch.GRUCell" if name in TORCH else operator
     yield script(cases()[f"{operator}/plain/float32/default"], name)
     small = [one for one in core_cases() if sum(a.size for a in one.inputs.values()) < 2000]
     for operator, dtype in product(OPERATORS, ("float32", "bfloat16")):
@@ -111,6 +113,11 @@ RUNS = [
     ("tract", "onnx.GRU-14/plain/float32/bidirectional", 0),
     ("tract", "openvino.GRUCell-3/plain/float32/clip0.5", 1),
     ("iree", "onnx.GRU-14/plain/float32/default", 0),
+    ("torch", "torch.GRU/plain/bfloat16/bidirectional-batch_first-ragged", 0),
+    ("torch", "torch.GRUCell/plain/float32/nohidden", 0),
+    ("torch-onnx-legacy-dynamic", "torch.GRU/plain/float32/bidirectional-batch_first-ragged", 0),
+    ("torch-openvino-dynamic", "onnx.GRU-14/plain/float32/bidirectional-lbr1", 0),
+    ("torch-openvino", "torch.GRU/plain/float64/noh_0", 1),
 ]
 
 
