@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 4_790,
+    "cases": 5_360,
     "vectors": 2_430,
-    "gen": 3_845,
-    "gen/variants": 2_820,
-    "check": 11_335,
-    "check/diagnosis": 3_275,
-    "tests": 23_030,
+    "gen": 4_205,
+    "gen/variants": 2_890,
+    "check": 12_300,
+    "check/diagnosis": 3_200,
+    "tests": 25_975,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 22_555, 180, 22_780
+PACKAGE, MODULES, WORDS = 24_450, 190, 26_700
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
