@@ -31,7 +31,7 @@ NEEDED = {
     "torch": "onnxscript",
     "tract": "tract",
 }
-"""The modules that a reproducer needs, by the words of its name."""
+"""The module that a reproducer needs, by the first word of its name."""
 
 
 def needs(name: str) -> None:
