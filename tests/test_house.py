@@ -27,7 +27,7 @@ LINES = {
     "tests": 25_975,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 24_450, 190, 26_700
+PACKAGE, MODULES, WORDS = 24_450, 190, 26_850
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
