@@ -7,7 +7,7 @@ answers the same weights with some of its rows, and with its rows in another ord
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,8 +38,8 @@ MOST_CRASHES = 3
 class Again:
     """A sample of cases that passed, as blocks of one case, and what they give when asked again.
 
-    `wrong` has by id the first wrong answer or error of a case, the case itself before some of its rows.
-    `unlike` says whether a case itself gave it.
+    `wrong` has by id the first wrong answer or error of a case, the case itself before some of its rows; an
+    answer under another reading than before is wrong, too. `unlike` says whether a case itself gave it.
     """
 
     sample: list[Block] = field(default_factory=list)
@@ -47,13 +47,17 @@ class Again:
     wrong: dict[str, CaseResult] = field(default_factory=dict)
     unlike: bool = False
     _met: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _before: dict[str, CaseResult] = field(default_factory=dict)
 
-    def see(self, block: Block, passed: Sequence[int]) -> None:
-        """Take some rows of a block that passed into the sample, unless the batch is 1."""
+    def see(self, block: Block, results: Sequence[CaseResult]) -> None:
+        """Take some cases of a block that decide and passed into the sample, unless the batch is 1."""
+        passed = [n for n, one in enumerate(results) if one.decides and one.verdict == "passed"]
         if _batch(block) == 1:
             return
         met = self._met[block.operator, block.dtype]
-        self.sample += [block.rows(np.array([row])) for row in passed[-met % EVERY :: EVERY]]
+        for row in passed[-met % EVERY :: EVERY]:
+            self.sample.append(block.rows(np.array([row])))
+            self._before[block.ids[row]] = results[row]
         self._met[block.operator, block.dtype] += len(passed)
 
     def ask(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
@@ -61,6 +65,7 @@ class Again:
         seen = set()
         for found, rows in ask_again(source, self.sample, criteria):
             seen.add(found.id)
+            found = _under_one_reading(found, self._before[found.id])
             if found.verdict in ("failed", "error") and not (rows and found.id in self.wrong):
                 self.wrong[found.id] = found
                 self.unlike |= not rows
@@ -79,9 +84,9 @@ class Again:
             for one in results
         ]  # fmt: skip
 
-    def explain(self, found: Diagnosis) -> Diagnosis:
-        """Add to a diagnosis that these cases failed, and why."""
-        failed = [case_id for case_id, one in self.wrong.items() if one.verdict == "failed"]
+    def explain(self, found: Diagnosis, changed: Container[str]) -> Diagnosis:
+        """Add to a diagnosis that the cases that `changed` by this failed, and why."""
+        failed = [n for n, one in self.wrong.items() if one.verdict == "failed" and n in changed]
         what = "with other rows of their batch, {} cases go wrong"
         if self.unlike:
             what = "{} cases give another answer: kept state, unwritten memory, or weights changed in place"
@@ -89,6 +94,15 @@ class Again:
         finding = Finding((ASKED_AGAIN,), ASKED_AGAIN, about, len(failed), len(failed))
         more = [finding] if failed else []
         return found.with_more(more, len(failed), dict.fromkeys(failed, finding))
+
+
+def _under_one_reading(now: CaseResult, before: CaseResult) -> CaseResult:
+    """Fail an answer that passed under another reading than the answer before; few rows may settle less."""
+    for ledger in now.followed.keys() & before.followed.keys():
+        if now.verdict == "passed" and now.followed[ledger] != before.followed[ledger]:
+            about = f"asked again, it follows another reading of {ledger}"
+            now = replace(now, verdict="failed", message=about)
+    return now
 
 
 def ask_again(

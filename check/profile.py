@@ -96,8 +96,8 @@ def profile(
         right = [row for row in plain if row.status == "right"]
         ids = [row.cases[0] for row in right if row.dtype == right[0].dtype]
         if ids:
-            row, crashes = _ask_again(source, vectors, ids, advance)
-            rows.append(row)
+            again, crashes = _ask_again(source, vectors, ids, advance)
+            rows += again
             asked[operator] = asked.get(operator, False) and crashes < MOST_CRASHES
     refused = [
         one
@@ -179,10 +179,10 @@ def _misreading(report: Report, result: CaseResult) -> str:
 
 def _ask_again(
     source: Source, vectors: Path | None, ids: Sequence[str], advance: Callable[[int], None]
-) -> tuple[Row, int]:
+) -> tuple[list[Row], int]:
     """Ask questions that were answered right again in one process.
 
-    Returns the row of the worst answer, and the number of crashes.
+    Returns the row of the worst answer, none if the runtime is gone, and the number of crashes.
     """
     answers, opened = list[Row](), open_set(vectors, ids)
     blocks = [opened.one(case_id).block for case_id in ids]
@@ -191,10 +191,12 @@ def _ask_again(
         answers.append(make_row(found, why))
         advance(1)
     crashes = sum(row.status == "crashed" for row in answers)
+    if not answers:
+        return [], MOST_CRASHES
     worst = max(answers, key=_badness)
     message = f"{worst.message}; {_STOPPED}" if crashes >= MOST_CRASHES else worst.message
     cases = worst.cases if worst.status != "right" else tuple(ids)
-    return replace(worst, feature=AGAIN, cases=cases, message=message), crashes
+    return [replace(worst, feature=AGAIN, cases=cases, message=message)], crashes
 
 
 def _badness(row: Row) -> tuple[int, int]:

@@ -139,13 +139,14 @@ def judge(
     if any; the error is the report's `broken_by`.
     """
     demand.check(vectors)
+    demand = replace(demand, again=demand.again and not isinstance(source, FromFiles))
     seen, found, interrupted, broken = _Seen(demand), Diagnosis(), False, None
     # the user's settings are for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
-            if demand.again and not isinstance(source, FromFiles):
+            if demand.again:
                 seen.again.ask(source, demand.criteria)
             if demand.strict:  # of the cases' operators and dtypes, or of all without cases
                 operators = {result.operator for result in seen.results}
@@ -215,9 +216,8 @@ class _Seen:
             replace(one, traits=traits, must_support=bool(require) and selected(one.id, require))
             for one, traits in zip(found, find_traits(block), strict=True)
         ]
-        self.again.see(
-            block, [n for n, one in enumerate(found) if one.decides and one.verdict == "passed"]
-        )
+        if self.demand.again:
+            self.again.see(block, found)
         if self.demand.diagnose:
             self._keep(part, found, criterion)
 
@@ -239,9 +239,13 @@ class _Seen:
         """Make the report, in which `found` explains the failures."""
         results, mixed = one_reading(self.results)
         deviating = sum(now is not one for now, one in zip(results, self.results, strict=True))
-        results = self.again.apply(results)
+        before, results = results, self.again.apply(results)
+        changed = {one.id for one, was in zip(results, before, strict=True) if one is not was}
         if self.demand.diagnose:
-            found = self.again.explain(found.with_mixed(mixed, deviating))
+            found = self.again.explain(found.with_mixed(mixed, deviating), changed)
+        for one, was in zip(results, self.results, strict=True):
+            if one is not was:  # it failed by what other cases or answers say
+                self.grades[one.dtype].holds.subtract(was.holds)
         return Report(
             runtime=source.name,
             runtime_version=source.version,

@@ -156,7 +156,9 @@ def measure(block: Block, outputs: Arrays, reading: ReadingNames, name: str) -> 
     [one] = [one for one in CLASSES[block.dtype] if one.name == name]
     for stack in stacks(operator, block.given, block.inputs):
         meant, inputs = as_read(reading, stack.semantics), stack.inputs
-        y = shared["ho"][..., None, :] if inputs.x.shape[-2] == 1 else shared.get("y")
+        y = shared.get("y")
+        if y is None and inputs.x.shape[-2] == 1:
+            y = shared["ho"][..., None, :]
         noises: list[Noise] = []
         if y is not None:
             steps = next(SingleSteps.of(inputs, meant, y[stack.rows]).parts(1))

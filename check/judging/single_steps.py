@@ -160,9 +160,8 @@ def _answer(
     x, y = x.reshape(shape), steps.seen.reshape(shape)
     x = np.where(taken & np.isfinite(x) & np.isfinite(y), x, y)
     ends = np.take_along_axis(y, at, axis=-2)[..., 0, :]
-    if (
-        meant.y_padding != "zeros"
-    ):  # a repeated state is the one observed; other padding is as observed
+    # a repeated state is the one observed; other padding is as observed
+    if meant.y_padding != "zeros":
         repeated = replace(meant, y_padding="repeated")
         for d, direction in enumerate(meant.directions):
             at_time, end = step_numbers(direction, stack.inputs, shape[-2]), ends[:, d]

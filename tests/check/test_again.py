@@ -209,3 +209,22 @@ def test_questions_of_one_case_stay_in_one_process() -> None:
     for block in core_blocks()[::41]:
         assert len(list(other_rows(block.rows(np.array([0]))))) == ASKED
     assert RUN % ASKED == 0
+
+
+def test_another_reading_when_asked_again_fails() -> None:
+    """Every answer is right under a reading; a runtime must follow one throughout."""
+    zeros = "openvino.GRUSequence-5/core_with_zero/float32/*"
+    calls = Counter[str]()
+
+    def run(question: Question) -> Any:
+        calls[question.id] += 1
+        if calls[question.id] == 1:
+            return right(question)
+        other = answer(question).answers.get(("len-zero.initial-state",))
+        return other.outputs if other else right(question)
+
+    report = verify(runtime=run, select=zeros)
+    assert report.verdict == "does not conform"
+    assert "another reading of len-zero" in next(r.message for r in report.results if r.wrong)
+    held = report.grades["float32"]
+    assert held.holds["float32"] == held.compared - report.counts["failed"]

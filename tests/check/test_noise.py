@@ -17,6 +17,7 @@ from written import Written, emulate
 from grucible import Question, Report, verify
 from grucible.cases.dtypes import Arrays
 from grucible.cases.operators import OPERATORS
+from grucible.cases.question import pose
 from grucible.check.judging import noise
 from grucible.check.judging.case_result import DECIDING
 from grucible.check.judging.criterion import Demanded
@@ -27,6 +28,7 @@ from grucible.check.observed.source import Observed
 from grucible.check.reports.formats import report_json
 from grucible.check.reports.terminal import headline
 from grucible.gen.gru import gru
+from grucible.gen.posed import answered_block
 from grucible.gen.stacks import stacks
 from grucible.gen.variants.emulated import BFLOAT16, to_bfloat16
 from grucible.vectors.block import Block
@@ -214,3 +216,15 @@ def test_a_users_tolerance_says_nothing_of_noise() -> None:
     report = verify(runtime=loud, select="openvino.GRUCell-3/plain/bfloat16/*", rtol=0.1)
     assert not report.remarks
     assert {one.noise for one in report.results} == {None}
+
+
+def test_one_step_of_every_state_alone_is_measured() -> None:
+    """ONNX's Y without Y_h, and one step: there is no last state."""
+    rng = np.random.default_rng(3)
+    shapes = {"X": (1, 2, 3), "W": (1, 12, 3), "R": (1, 12, 4), "B": (1, 24)}
+    inputs = {name: rng.uniform(-1, 1, shape).astype(np.float16) for name, shape in shapes.items()}
+    asked = pose(OPERATORS["onnx.GRU-14"], {}, inputs, case_id="made/one", outputs=["Y"])
+    block = answered_block(asked)
+    [found] = noise.measure(block, dict(block.answer.outputs), (), "float16")
+    assert found is not None
+    assert (found.elements, found.ratio < 1) == (8, True)
