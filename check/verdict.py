@@ -244,7 +244,7 @@ class _Seen:
         if self.demand.diagnose:
             found = self.again.explain(found.with_mixed(mixed, deviating), changed)
         for one, was in zip(results, self.results, strict=True):
-            if one is not was:  # it failed by what other cases or answers say
+            if one is not was:  # other cases or answers made it fail
                 self.grades[one.dtype].holds.subtract(was.holds)
         return Report(
             runtime=source.name,
