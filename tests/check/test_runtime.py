@@ -40,7 +40,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 UNUSABLE = {
-    "nonsense": r"runtime 'nonsense' is unknown; expected one of iree, mnn, mnn-kernel, onnx-reference, onnxr",
+    "nonsense": r"runtime 'nonsense' is unknown; expected one of iree, keras-jax, keras-jax-unrolled, keras-numpy",
     "./rt_good.py:walk": r"rt_good\.py:walk: names no function; expected one that takes a question",
     "rt_constant:run": r"rt_constant:run: names no function",
     "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'",
