@@ -45,7 +45,7 @@ def make_module(attributes: Any, arrays: Any, packed: bool) -> Any:
     gru: Any = kind(**attributes, bias=bias, dtype=next(iter(parameters.values())).dtype)
     gru.load_state_dict(parameters)
 
-    class Packed(torch.nn.Module):
+    class Packed(torch.nn.Module):  # type: ignore[misc, unused-ignore]
         def __init__(self) -> None:
             super().__init__()
             self.gru = gru
