@@ -32,9 +32,9 @@ Words = Mapping[str, str]
 class Elements:
     """Elements (n, direction, rows, hidden) of n stacked cases, the rows of one time axis behind one another.
 
-    `number` (n, direction, rows) is the step's number in the order of processing, below 0 before a row's first
-    step; `row` (rows,) is the row of the batch, `time` (rows,) the place in Y. `number` and `time` are NaN
-    where there is no Y.
+    `number` (n, direction, rows) is the step's number in the order of processing; where a row has no step, it
+    is below 0 at earlier times than its steps, and its length or more at later ones, in each direction. `row`
+    (rows,) is the row of the batch, `time` (rows,) the place in Y. `number` and `time` are NaN without Y.
     """
 
     inputs: GruInputs
@@ -74,7 +74,9 @@ def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) 
     number = np.full((*inputs.h0.shape[:3], every), np.nan)
     if steps:
         for d, direction in enumerate(semantics.directions):
-            number[:, d] = step_numbers(direction, inputs, steps)
+            at_time = step_numbers(direction, inputs, steps)
+            valid = (at_time >= 0) & (at_time < inputs.lengths[..., None])
+            number[:, d] = np.where(valid, at_time, step_numbers("forward", inputs, steps))
         number = turned(semantics, number[..., None])[..., 0]
     time = np.tile(np.arange(steps) if steps else np.full(1, np.nan), batch)
     flat = number.reshape(*number.shape[:2], -1)
