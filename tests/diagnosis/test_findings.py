@@ -38,7 +38,7 @@ TAIL = "hidden-units-past-the-last-whole-group-of-4"
 
 def first_operator(variant) -> str:
     """Choose the first operator with sequences that a variant means something for."""
-    operators = (SEQUENCE, ONNX, "bnnsgraph.gru")
+    operators = (SEQUENCE, ONNX, "bnnsgraph.gru", "keras.GRU")
     return next(one for one in operators if variant.means_something_for(OPERATORS[one]))
 
 

@@ -16,6 +16,8 @@ import yaml
 from .kernel import Kernel
 
 CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14"
+THEMES = ("core", "core_with_zero", "plain", "plain_sizes")
+"""The themes that wrong GRUs are judged by; later ones would change what marks are compared with."""
 
 GONE = r"(left out|ignored|multiplied by 0(?!\.)|limited to ±0(?!\.)|taken as zeros?)"
 """A quantity, or an input, is not there."""
