@@ -100,7 +100,8 @@ class WrongList:
 BUGS = """# Bugs of real libraries
 
 Each of these {of} bugs was reported in public. We modelled it in a GRU of our own, and asked that one the float32
-core cases of one operator. **{caught} of {of} are caught**; {right} are named, or their place is; {wrong} sentences are wrong.
+cases of one operator in the themes core, core_with_zero, plain and plain_sizes.
+**{caught} of {of} are caught**; {right} are named, or their place is; {wrong} sentences are wrong.
 "What is wrong" was written before grucible judged the model. Made by `python tests/diagnosis/run.py --list real --page`.
 """
 
