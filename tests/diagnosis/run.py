@@ -29,7 +29,7 @@ from diagnosis.kernel import Kernel  # noqa: E402
 from diagnosis.kernels import HELDOUT, LAST, LISTED, UNLISTED  # noqa: E402
 from diagnosis.real import REAL  # noqa: E402
 from diagnosis.second import SECOND  # noqa: E402
-from diagnosis.wrong import THEMES, WrongGru, read_table  # noqa: E402
+from diagnosis.wrong import WrongGru, judging, read_table  # noqa: E402
 
 from grucible import Report, verify  # noqa: E402
 
@@ -163,9 +163,7 @@ class Findings:
 
 def report_of(wrong: WrongGru) -> Report:
     """Judge a wrong GRU by the float32 questions of its operator in the core vectors, those of THEMES."""
-    return verify(
-        runtime=wrong.kernel(), select=[f"{wrong.operator}/{theme}/float32/*" for theme in THEMES]
-    )
+    return verify(runtime=wrong.kernel(), select=judging(wrong.operator))
 
 
 def findings_of(report: Report) -> Findings:

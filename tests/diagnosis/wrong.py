@@ -27,6 +27,11 @@ EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before
 """What a runtime remembers of earlier questions."""
 
 
+def judging(operator: str) -> list[str]:
+    """Select the float32 questions of an operator, or of several, that wrong GRUs are judged by."""
+    return [f"{operator}/{theme}/float32/*" for theme in THEMES]
+
+
 @dataclass(frozen=True)
 class WrongGru:
     """A wrong kernel for the questions of one operator, and regular expressions for what is true of it.
