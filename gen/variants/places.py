@@ -15,7 +15,7 @@ from functools import cache, cached_property, partial
 import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.layout import GruInputs
+from ...cases.operators.layout import GruInputs, mask_of
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import step_numbers, turned
 from .variant import Evaluated, Outputs, Variant
@@ -32,9 +32,9 @@ Words = Mapping[str, str]
 class Elements:
     """Elements (n, direction, rows, hidden) of n stacked cases, the rows of one time axis behind one another.
 
-    `number` (n, direction, rows) is the step's number in the order of processing, below 0 before a row's first
-    step; `row` (rows,) is the row of the batch, `time` (rows,) the place in Y. `number` and `time` are NaN
-    where there is no Y.
+    `number` (n, direction, rows) is the step's number in the order of processing; where a row has no step, it
+    is below 0 before its steps in Y, and its length or more behind them. `row` (rows,) is the row of the
+    batch, `time` (rows,) the place in Y. `number` and `time` are NaN where there is no Y.
     """
 
     inputs: GruInputs
@@ -75,6 +75,10 @@ def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) 
     if steps:
         for d, direction in enumerate(semantics.directions):
             number[:, d] = step_numbers(direction, inputs, steps)
+        if semantics.y_order == "time":
+            there = mask_of(inputs.lengths, inputs.starts, steps)[:, None]
+            in_y = step_numbers("forward", inputs, steps)[:, None]
+            number = np.where(there, number, in_y)
         number = turned(semantics, number[..., None])[..., 0]
     time = np.tile(np.arange(steps) if steps else np.full(1, np.nan), batch)
     flat = number.reshape(*number.shape[:2], -1)

@@ -272,6 +272,8 @@ SEQUENCE_VARIANTS = (
             needs=("mask", "y_padding"), semantics=_padded("repeated")),
     Variant("masked-output-zero", "{y} zero at masked steps, although {y_padding} is not set",
             ledger="masked-output", needs=("mask", "y_padding"), semantics=_padded("zeros")),
+    Variant("masked-row-zero", "{ho} of a row that is masked throughout zero instead of its {h0}",
+            ledger="zero-row", needs=("mask",), semantics=lambda s: replace(s, empty_row="zeros")),
     Variant("masked-last-zero", "the last {y} zero where the last step is masked and {y_padding} is set",
             needs=("mask", "y_padding", "sequence"), last=_last_of_mask),
     Variant("mask-not-turned", "{y} of reverse zero where {lengths} masks the time of the same number",

@@ -11,6 +11,7 @@ from functools import cache, cached_property
 
 import numpy as np
 import shipped
+from diagnosis.wrong import THEMES
 
 from grucible import Report
 from grucible.cases.dtypes import Array, Arrays
@@ -33,9 +34,10 @@ BlockRuntime = Callable[[Block], Mapping[str, Array]]
 
 @cache
 def core_blocks(operator: str, dtype: str = "float32") -> tuple[Block, ...]:
-    """List an operator's core blocks of a dtype without the plain questions; larger sizes come last."""
-    found = [block for block in shipped.core_blocks() if block.operator == operator]
-    some = [block for block in found if block.dtype == dtype and "/core" in block.ids[0]]
+    """List an operator's blocks of a dtype of THEMES, without the plain questions; larger sizes come last."""
+    themes = tuple(f"{operator}/{theme}/" for theme in THEMES if theme.startswith("core"))
+    found = [block for block in shipped.core_blocks() if block.ids[0].startswith(themes)]
+    some = [block for block in found if block.dtype == dtype]
     return tuple(sorted(some, key=lambda block: "i17" in block.ids[0]))
 
 

@@ -1,7 +1,7 @@
 """Measure what the diagnosis says of wrong GRUs: python tests/diagnosis/run.py [NAME ...].
 
-Each wrong GRU is judged by the float32 questions of its operator in the core vectors, and what the report
-says is marked. `results.json` has the findings of the last run, `second.json` those on the second list and
+Each wrong GRU is judged by the float32 questions of its operator in the core vectors, those of THEMES, and
+what the report says is marked. `results.json` has the findings of the last run, `second.json` those on the second list and
 `real.json` those on the third; a mark that is worse than there ends the command with 1.
 """
 
@@ -29,7 +29,7 @@ from diagnosis.kernel import Kernel  # noqa: E402
 from diagnosis.kernels import HELDOUT, LAST, LISTED, UNLISTED  # noqa: E402
 from diagnosis.real import REAL  # noqa: E402
 from diagnosis.second import SECOND  # noqa: E402
-from diagnosis.wrong import WrongGru, read_table  # noqa: E402
+from diagnosis.wrong import WrongGru, judging, read_table  # noqa: E402
 
 from grucible import Report, verify  # noqa: E402
 
@@ -100,7 +100,8 @@ class WrongList:
 BUGS = """# Bugs of real libraries
 
 Each of these {of} bugs was reported in public. We modelled it in a GRU of our own, and asked that one the float32
-core cases of one operator. **{caught} of {of} are caught**; {right} are named, or their place is; {wrong} sentences are wrong.
+cases of one operator in the themes core, core_with_zero, plain and plain_sizes.
+**{caught} of {of} are caught**; {right} are named, or their place is; {wrong} sentences are wrong.
 "What is wrong" was written before grucible judged the model. Made by `python tests/diagnosis/run.py --list real --page`.
 """
 
@@ -161,8 +162,8 @@ class Findings:
 
 
 def report_of(wrong: WrongGru) -> Report:
-    """Judge a wrong GRU by the float32 questions of its operator in the core vectors."""
-    return verify(runtime=wrong.kernel(), select=[f"{wrong.operator}/*/float32/*"])
+    """Judge a wrong GRU by the float32 questions of its operator in the core vectors, those of THEMES."""
+    return verify(runtime=wrong.kernel(), select=judging(wrong.operator))
 
 
 def findings_of(report: Report) -> Findings:

@@ -81,6 +81,7 @@ def test_what_is_looked_at_first_is_a_case_that_nothing_explains() -> None:
         (SEQUENCE, ("Y-directions-exchanged",), ("bidi-layout",)),
         (SEQUENCE, ("Wbh-Rbh-exchanged",), ("b-order",)),
         (SEQUENCE, ("reverse-from-padding",), ("reverse-ragged",)),
+        ("keras.GRU", ("masked-row-zero",), ("zero-row",)),
         (SEQUENCE, ("lengths-ignored",), ()),
         (ONNX, ("Wbh-Rbh-exchanged",), ()),  # ONNX's text has the order of B
         # a mistake beside it, of which the text is not silent

@@ -16,6 +16,8 @@ import yaml
 from .kernel import Kernel
 
 CELL, SEQUENCE, ONNX = "openvino.GRUCell-3", "openvino.GRUSequence-5", "onnx.GRU-14"
+THEMES = ("core", "core_with_zero", "plain", "plain_sizes")
+"""The themes that wrong GRUs are judged by; later ones would change what marks are compared with."""
 
 GONE = r"(left out|ignored|multiplied by 0(?!\.)|limited to ±0(?!\.)|taken as zeros?)"
 """A quantity, or an input, is not there."""
@@ -23,6 +25,11 @@ EACH = "(every pre-activation|candidate's pre-activation|pre-activations of both
 """The argument of a function, by its other names."""
 EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before|not cleared|stale"
 """What a runtime remembers of earlier questions."""
+
+
+def judging(operator: str) -> list[str]:
+    """Select the float32 questions of an operator, or of several, that wrong GRUs are judged by."""
+    return [f"{operator}/{theme}/float32/*" for theme in THEMES]
 
 
 @dataclass(frozen=True)

@@ -118,12 +118,21 @@ def test_a_case_of_every_spec_is_the_oracle_s(path: str) -> None:
             assert_rounds_to(values, answer.outputs[name], case.question)
 
 
+def _shows(reading: str, case: Case) -> bool:
+    """Say whether a case that touches a reading can show it: in one hidden unit, products commute."""
+    y_h, x = case.answer.outputs.get("Y_h"), next(iter(case.answer.outputs.values()))
+    if reading == "reset-false.before":
+        return x.shape[-1] > 1
+    return reading != "len-zero.initial-state" or case.operator != "onnx.GRU-14" or y_h is not None
+
+
 def test_accepted_answers_differ() -> None:
     several = [case for case in core_cases() if len(case.answers) > 1]
     assert {name for case in several for names in case.answers for name in names} == set(READINGS)
     for case in several:
         found = [answer.outputs.values() for answer in case.answers.values()]
-        assert len({tuple(array.tobytes() for array in one) for one in found}) == len(found)
+        shown = {tuple(one for one in names if _shows(one, case)) for names in case.answers}
+        assert len({tuple(array.tobytes() for array in one) for one in found}) == len(shown)
 
 
 def _special(draw: str) -> Iterator[tuple[CaseSpec, Case]]:
