@@ -88,6 +88,17 @@ def remarked(dtype: str, run: Run) -> tuple[int, int, str]:
     return passed, len(one.cases) if one else 0, str(one or "")
 
 
+def unchanged(dtype: str, run: Run) -> int:
+    """How many cases a mistake leaves as they are, to the bit: in most of them every gate is saturated."""
+    right, same = through(""), 0
+    for block in narrow_blocks(dtype):
+        with np.errstate(all="ignore"):
+            mistaken, outputs = run(block), right(block)
+        equal = [(mistaken[n] == a).reshape(len(block), -1).all(axis=1) for n, a in outputs.items()]
+        same += int(np.all(equal, axis=0).sum())
+    return same
+
+
 STORED = {"float16": np.float16, "bfloat16": BFLOAT16}
 
 
@@ -111,9 +122,10 @@ def test_right_forms_are_not_remarked_upon(dtype: str, blended: str) -> None:
 @pytest.mark.parametrize("dtype", STORED)
 @pytest.mark.parametrize("scale", ["gate", "row"])
 def test_weights_in_8_bits_are_named(dtype: str, scale: str) -> None:
-    passed, found, about = remarked(dtype, through(f"wr-zrh-in-8-bits-by-{scale}"))
-    assert passed > 50
-    assert found >= 0.95 * passed
+    rounded = through(f"wr-zrh-in-8-bits-by-{scale}")
+    (passed, found, about), same = remarked(dtype, rounded), unchanged(dtype, rounded)
+    assert passed - same > 50
+    assert found >= 0.95 * (passed - same)
     words = {"gate": "each gate", "row": "each row"}[scale]
     assert f"W and R rounded to 8 bits, with a scale for {words}" in about
 
@@ -136,13 +148,9 @@ def test_bfloat16_storage_is_loud_in_float16() -> None:
 @pytest.mark.parametrize("dtype", STORED)
 def test_a_dropped_bias_of_r_fails_or_is_told_where_it_shows(dtype: str) -> None:
     """It does not where there is no bias, or the gate is saturated: outputs are then the right ones."""
-    mistaken, right, same = through("bias-r-ignored"), through(""), 0
-    for block in narrow_blocks(dtype):
-        pairs = [(mistaken(block)[name], array) for name, array in right(block).items()]
-        equal = [(a == b).reshape(len(block), -1).all(axis=1) for a, b in pairs]
-        same += int(np.all(equal, axis=0).sum())
-    passed, found, _ = remarked(dtype, mistaken)
-    assert passed < 0.3 * sum(len(block) for block in narrow_blocks(dtype))
+    mistaken = through("bias-r-ignored")
+    (passed, found, _), same = remarked(dtype, mistaken), unchanged(dtype, mistaken)
+    assert passed - same < 0.25 * (sum(len(block) for block in narrow_blocks(dtype)) - same)
     assert passed - found <= same + 2
     assert found > 3
 

@@ -12,6 +12,7 @@ from shipped import core_cases
 from grucible import Case, Unsupported, verify
 from grucible.cases.operators.readings import STORED
 from grucible.check.expecting import load_expectations
+from grucible.check.judging.case_result import CaseResult
 
 from . import bnns_page
 
@@ -56,6 +57,11 @@ def test_every_failure_of_openvino_is_known(name: str) -> None:
     assert 1e-9 < max(off) < 1e-4  # of single precision, and not of structure
 
 
+def cannot_be_asked(result: CaseResult) -> bool:
+    """Say whether a question of another operator asks for what ONNX's GRU has not, such as padding before the steps."""
+    return result.operator != "onnx.GRU-14" and result.message.startswith("onnx.GRU-14 has ")
+
+
 def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported() -> None:
     adapters = pytest.importorskip("grucible.check.runtimes.onnx_files")
     pytest.importorskip("onnxruntime")
@@ -64,11 +70,13 @@ def test_every_failure_of_onnx_runtime_is_known_and_nothing_else_is_unsupported(
     assert report.unexpected == []
     assert report.counts["failed"] > 0
     assert report.counts["passed"] > 350
-    assert {r.message for r in report.results if r.verdict == "unsupported"} == {
+    refused = [r for r in report.results if r.verdict == "unsupported"]
+    assert {r.message for r in refused if not cannot_be_asked(r)} == {
         "layout 1: ONNX Runtime has no batchwise recurrent operators",
         "ONNX Runtime's GRU has no float64",
         "ONNX Runtime's GRU has no bfloat16",
     }
+    assert not any(r.operator.startswith("torch.") for r in refused if cannot_be_asked(r))
     found = {f.names: f.explains for f in report.diagnosis.findings}
     assert set(found) == {("thresholded-relu-default-zero",), ("softplus-overflows",)}
     assert report.diagnosis.unexplained == 0

@@ -11,9 +11,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from shipped import core_cases
 
 from grucible import Question, load_vectors, verify
 from grucible.check.observed.child import Child
+from grucible.vectors.case import Answer
 from grucible.vectors.hdf5 import CORE
 
 from .conftest import HERE, Command
@@ -40,8 +42,12 @@ def vectors(tmp_path: Path) -> Path:
     return tmp_path / "taken"
 
 
-def test_no_core_case_passes_in_this_process() -> None:
-    """The takers are asked in turn: each some fifty of the cases."""
+def is_zero(answer: Answer) -> bool:
+    return not any(array.any() for array in answer.outputs.values())
+
+
+def test_no_core_case_whose_answer_is_not_zero_passes_in_this_process() -> None:
+    """The takers are asked in turn: each some 230 of the cases. Some cases of one hidden unit are zero."""
     turns = itertools.cycle(TAKERS)
     asked: dict[str, str] = {}
 
@@ -52,8 +58,10 @@ def test_no_core_case_passes_in_this_process() -> None:
     report = verify(runtime=run, diagnosis=False)
     assert (report.verdict, report.exit_status) == ("does not conform", 1)
     assert set(asked.values()) == set(TAKERS)
-    passed = {r.id: asked[r.id] for r in report.results if r.verdict not in ("failed", "error")}
-    assert passed == {}
+    passed = {r.id for r in report.results if r.verdict not in ("failed", "error")}
+    zero = {case.id for case in core_cases() if any(map(is_zero, case.answers.values()))}
+    assert passed <= zero  # by zeros
+    assert len(zero) == 4
 
 
 def test_no_case_passes_in_a_process_of_its_own(vectors: Path, command: Command) -> None:
