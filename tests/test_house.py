@@ -21,13 +21,13 @@ LINES = {
     "cases": 5_360,
     "vectors": 2_430,
     "gen": 4_205,
-    "gen/variants": 2_890,
+    "gen/variants": 2_900,
     "check": 12_320,
     "check/diagnosis": 3_200,
-    "tests": 26_030,
+    "tests": 26_090,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 24_475, 190, 27_000
+PACKAGE, MODULES, WORDS = 24_475, 190, 27_030
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
