@@ -204,7 +204,8 @@ def _run_apart(run: Any, question: Question) -> list[Array]:
         except BaseException as error:
             theirs.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
-    process = multiprocessing.get_context("fork").Process(target=answer)
+    forking: Any = multiprocessing.get_context("fork")  # Windows has none
+    process = forking.Process(target=answer)
     process.start()
     theirs.close()
     try:

@@ -16,6 +16,7 @@ from diagnosis.real import REAL
 from shipped import core_cases, expanded
 
 from grucible import Question, verify
+from grucible.cases.dtypes import Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import CaseSpec
 
@@ -60,11 +61,11 @@ BEYOND = {"|inputHiddenWeight| above 10", "|hiddenHiddenWeight| above 10"}
 """What BNNSGraph's cases do not ask: pre-activations pass 50 (ledger: range)."""
 
 
-def half(wrong: Callable[[Asked], bool], asked: dict[str, Asked]) -> Callable[[Question], dict]:
+def half(wrong: Callable[[Asked], bool], asked: dict[str, Asked]) -> Callable[[Question], Arrays]:
     """Make a runtime that knows the answers, and halves them wherever a condition holds."""
     known = {case.id: case.answer.outputs for case in core_cases()}
 
-    def run(question: Question) -> dict:
+    def run(question: Question) -> Arrays:
         factor = 0.5 if wrong(asked[question.id]) else 1
         return {
             name: (array * factor).astype(array.dtype) for name, array in known[question.id].items()

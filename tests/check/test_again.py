@@ -28,6 +28,9 @@ class Kept:
     """A right runtime that keeps the weights of a model from its first question."""
 
     prepared, runs = 0, 0
+    y: Any
+    state: Any
+    before: Any
 
     def prepare(self, question: Question) -> Run:
         self.prepared, self.runs = self.prepared + 1, 0

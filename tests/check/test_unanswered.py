@@ -51,7 +51,7 @@ def test_the_condition_of_errors_is_named(names: list[str]) -> None:
     report = verify(runtime=runtime(*names), select=FLOAT32, require=FLOAT32)
     found, asked = report.diagnosis.unanswered, {case.id: case.question for case in core_cases()}
     without = [one.id for one in report.results if one.wrong and one.verdict != "failed"]
-    expected = {}
+    expected: dict[str, list[str]] = {}
     for case_id in without:
         name = next(name for name in names if SENTENCES[name][1](asked[case_id]))
         expected.setdefault(name, []).append(case_id)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grucible.cases.dtypes import Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs, mask_of, mask_rows
 from grucible.cases.question import QuestionError, pose
@@ -105,6 +106,7 @@ def test_other_masks_are_refused() -> None:
 
 
 def test_without_a_mask_every_row_is_whole() -> None:
-    inputs = {"inputs": np.ones((2, 3, 1)), "kernel": KERNEL, "recurrent_kernel": RECURRENT}
+    weights = {"kernel": np.array(KERNEL), "recurrent_kernel": np.array(RECURRENT)}
+    inputs: Arrays = {"inputs": np.ones((2, 3, 1)), **weights}
     shared = gru_inputs(KERAS, KERAS.with_defaults({"units": 1}), inputs)
     assert (shared.lengths.tolist(), shared.starts.tolist()) == ([3, 3], [0, 0])

@@ -26,7 +26,15 @@ from grucible.check.judging.criterion import Demanded, Differences
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
 from grucible.check.observed.source import Observed
-from grucible.gen.gru import Alter, as_meant, in_order, processing_order, states_before
+from grucible.gen.gru import (
+    Alter,
+    as_meant,
+    in_order,
+    processing_order,
+    states_before,
+    step_numbers,
+    turned,
+)
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.emulated import TYPES, Rounding
@@ -69,17 +77,17 @@ def _unmoved(e: Evaluated) -> Outputs:
 
 def _late(e: Evaluated) -> Outputs:
     """Return the state before each step in place of the state after it."""
-    y, ho = np.empty_like(e.y), np.empty_like(e.ho)
+    seen, y, ho = turned(e.semantics, e.y), np.empty_like(e.y), np.empty_like(e.ho)
     lengths, time = e.inputs.lengths, e.y.shape[-2]
     last = np.maximum(lengths - 1, 0)[..., None, None]
     for d, direction in enumerate(e.semantics.directions):
-        order = processing_order(direction, lengths, time)
-        in_time = e.semantics.y_order == "time"
-        given = order if in_time else None
-        before = states_before(e.y[:, d], e.inputs.h0[:, d].astype(np.float64), given)
-        y[:, d] = np.where(np.arange(time)[:, None] < lengths[..., None, None], before, 0.0)
-        ho[:, d] = np.take_along_axis(in_order(before, given), last, axis=-2)[..., 0, :]
-    return y, ho
+        numbers = step_numbers(direction, e.inputs, time)
+        order = processing_order(numbers, lengths)
+        before = states_before(seen[:, d], e.inputs.h0[:, d].astype(np.float64), order)
+        taken = (numbers >= 0) & (numbers < lengths[..., None])
+        y[:, d] = np.where(taken[..., None], before, 0.0)
+        ho[:, d] = np.take_along_axis(in_order(before, order), last, axis=-2)[..., 0, :]
+    return turned(e.semantics, y), ho
 
 
 def _weights(change: Rounding, inputs: GruInputs, _: StackedSemantics) -> GruInputs:
