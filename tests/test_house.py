@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_900,
     "check": 12_320,
     "check/diagnosis": 3_200,
-    "tests": 26_100,
+    "tests": 26_110,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 24_475, 190, 27_030

@@ -46,11 +46,11 @@ def computed() -> list[tuple[Block, list[tuple[Variant, Array]]]]:
 @pytest.fixture(scope="module")
 def whole(computed: list[tuple[Block, list[tuple[Variant, Array]]]]) -> Score:
     """The score of the core vectors."""
-    known = {(block.operator, block.path): found for block, found in computed}
+    known = {(*block.ids,): found for block, found in computed}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "grucible.check.score.catches",
-            lambda block, *_: known[block.operator, block.path],
+            lambda block, *_: known[(*block.ids,)],
         )
         return score(open_set(None, ("*/core*/*",)))
 

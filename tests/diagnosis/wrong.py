@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
+
+from grucible.vectors.vector_set import open_set
 
 from .kernel import Kernel
 
@@ -29,7 +32,8 @@ EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before
 
 def judging(operator: str) -> list[str]:
     """Select the float32 questions of an operator, or of several, that wrong GRUs are judged by."""
-    return [f"{operator}/{theme}/float32/*" for theme in THEMES]
+    globs = [f"{operator}/{theme}/float32/*" for theme in THEMES]
+    return [glob for glob in globs if any(fnmatchcase(one, glob) for one in open_set().ids)]
 
 
 @dataclass(frozen=True)
