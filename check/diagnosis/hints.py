@@ -26,7 +26,7 @@ MOST_RIGHT = 0.5
 MOST_CONDITIONS = 3
 """Maximum conditions listed that failing cases fulfil, and passing ones do not: more of them say the same."""
 
-ASKED = 3
+MOST_ASKED = 3
 """Maximum questions that are asked again, each twice in a row: a runtime may take seconds for one."""
 FEWEST_KEPT = 3
 """Minimum wrong numbers, all of the answer before; two may be equal by chance."""
@@ -111,7 +111,7 @@ def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Rep
     chosen = [
         (part, int(np.flatnonzero(rows)[0])) for part, rows in by_part(parts, which) if rows.any()
     ]
-    chosen = sorted(chosen, key=lambda one: one[0].work)[:ASKED]
+    chosen = sorted(chosen, key=lambda one: one[0].work)[:MOST_ASKED]
     asked = [part.rows(np.array([row])) for part, row in chosen for _ in range(2)]
     answers = replies([one.block.question(0) for one in asked])
     other = [
