@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -30,10 +31,12 @@ EARLIER = "earlier (question|call|case)|(question|call|case) before|asked before
 """What a runtime remembers of earlier questions."""
 
 
+@cache
 def judging(operator: str) -> list[str]:
     """Select the float32 questions of an operator, or of several, that wrong GRUs are judged by."""
     globs = [f"{operator}/{theme}/float32/*" for theme in THEMES]
-    return [glob for glob in globs if any(fnmatchcase(one, glob) for one in open_set().ids)]
+    ids = open_set(select=(f"{operator}/*",)).ids
+    return [glob for glob in globs if any(fnmatchcase(one, glob) for one in ids)]
 
 
 @dataclass(frozen=True)
