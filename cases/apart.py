@@ -50,16 +50,23 @@ class NotParsed(GrucibleError):
     """A parser ended without a tree; the message is the reason."""
 
 
-def parse_apart(parser: Parser, *arguments: str | float | None, seconds: int = SECONDS) -> Tree:
+def parse_apart(
+    parser: Parser,
+    *arguments: str | float | None,
+    seconds: int = SECONDS,
+    memory: int | None = MEMORY,
+) -> Tree:
     """Call a parser in another process; the result's arrays are read only, except on Windows.
 
     Raises GrucibleError, with the same text, if the parser raised it. Raises NotParsed if the parser raised
-    anything else, died, or exceeded MEMORY, RESULT, `seconds` of CPU time, or ten times as many elapsed.
+    anything else, died, or exceeded `memory` (bytes of address space; None: no limit), RESULT, `seconds` of
+    CPU time, or ten times as many elapsed.
     """
     named = parser.__module__, parser.__qualname__
     with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
         place = Path(folder, "tree")
-        if status := _call([*named, arguments, seconds, str(place), str(Path.cwd())]):
+        limits = [seconds, memory]
+        if status := _call([*named, arguments, limits, str(place), str(Path.cwd())]):
             raise NotParsed(_ending(status))
         tree = _read(place)
     if (error := tree.get("error")) is not None:
@@ -110,7 +117,7 @@ def serve() -> None:
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a parser prints must not look like a reply
     for line in sys.stdin:
-        module, name, arguments, seconds, place, here = json.loads(line)
+        module, name, arguments, limits, place, here = json.loads(line)
         status = 1
         with contextlib.suppress(Exception):
             os.chdir(here)
@@ -119,16 +126,18 @@ def serve() -> None:
                 _parse(parser, arguments, place)
                 status = 0
             else:
-                status = _forked(parser, arguments, seconds, place)
+                status = _forked(parser, arguments, limits, place)
         replies.write(f"{status}\n")
         replies.flush()
 
 
 if sys.platform != "win32":
 
-    def _forked(parser: Parser, arguments: list[Any], seconds: int, place: str) -> int:
+    def _forked(parser: Parser, arguments: list[Any], limits: list[Any], place: str) -> int:
         """Parse in a new process with limits, and return its exit status."""
         import resource
+
+        seconds, memory = limits[0], limits[1] or resource.RLIM_INFINITY
 
         if child := os.fork():
             return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -137,7 +146,7 @@ if sys.platform != "win32":
             for limit, most, last in (
                 (resource.RLIMIT_CPU, seconds, seconds + 1),  # SIGXCPU, and SIGKILL a second later
                 (resource.RLIMIT_FSIZE, RESULT, RESULT),
-                (resource.RLIMIT_AS, MEMORY, MEMORY),
+                (resource.RLIMIT_AS, memory, memory),
                 (resource.RLIMIT_CORE, 0, 0),
             ):
                 with contextlib.suppress(OSError, ValueError):  # a lower limit holds, or none can
@@ -204,6 +213,6 @@ def _read(place: Path) -> Tree:
 def _ending(status: int) -> str:
     """Say why a parser with this exit status returned nothing."""
     if sys.platform != "win32" and -status in (signal.SIGXCPU, signal.SIGALRM):
-        return "it takes too long to read"
+        return "it takes too long"
     names = {one.value: one.name for one in signal.Signals}
-    return f"reading it ended with {names.get(-status, f'status {status}')}"
+    return f"its process ended with {names.get(-status, f'status {status}')}"

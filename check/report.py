@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from ..cases.console import escape
 from ..cases.errors import GrucibleError
@@ -35,6 +36,20 @@ def in_words(reach: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     for word, operators in (("supported", whole), ("in part", partly), ("not supported", none)):
         if operators:
             yield f"{word}: {', '.join(operators)}"
+
+
+class ModelSeen(NamedTuple):
+    """The user's model whose GRUs were judged.
+
+    `layers` has the layer's name of each case, by id; `unjudged` says why layers were not judged; `notes` are
+    lines about the run; `saved` is where the questions are kept, or "".
+    """
+
+    path: str
+    layers: Mapping[str, str]
+    unjudged: Mapping[str, str]
+    notes: Sequence[str]
+    saved: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +87,8 @@ class Report:
     """The `--runtime` that the user gave; `runtime` is the name that the runtime gives itself."""
     outputs: str = ""
     """The `--outputs` that the user gave."""
+    model: ModelSeen | None = None
+    """The model that the cases are the layers of, if `grucible model` judged them."""
 
     def __repr__(self) -> str:
         counts = self.counts
@@ -91,7 +108,7 @@ class Report:
         if any(result.wrong for result in self.results) or any(r.wrong for r in self.refusals):
             return "does not conform"
         nothing = self._nothing
-        if self.interrupted or self.counts["missing"] or nothing:
+        if self.interrupted or self.counts["missing"] or nothing or self.unjudged:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
 
@@ -101,6 +118,11 @@ class Report:
         if self.results:
             return self.counts["passed"] <= self.undeciding
         return not any(one.outcome == "refused" for one in self.refusals)
+
+    @property
+    def unjudged(self) -> Mapping[str, str]:
+        """Why layers of a model were not judged, by name."""
+        return self.model.unjudged if self.model else {}
 
     @property
     def undeciding(self) -> int:
@@ -189,7 +211,7 @@ class Report:
         """
         if self.interrupted:
             return INTERRUPTED
-        if self.unexpected or self.accepted or self.counts["missing"]:
+        if self.unexpected or self.accepted or self.counts["missing"] or self.unjudged:
             return 1
         if self.stale and not self.allow_stale:
             return 1

@@ -45,7 +45,8 @@ class Demand:
     matches. With `strict`, questions that must be refused are asked too, and accepting one is a failure.
     Stale expectations make the exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the
     answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
-    passed is asked again.
+    passed is asked again. `layers` has the layer of a model that each case belongs to, by id: one may be
+    wrong alone.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -56,6 +57,7 @@ class Demand:
     allow_stale: bool = False
     recompute: float = 0.0
     again: bool = True
+    layers: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, vectors: VectorSet) -> None:
         """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail.
@@ -166,7 +168,10 @@ def judge(
 def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
     """Look for what explains what went wrong; an error of our own here does not change the verdict."""
     classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
-    failing, passing = seen.failing, Passing(seen.passed, seen.demand.criteria)
+    failing, layers = seen.failing, seen.demand.layers
+    wrong = {layers.get(case_id) for case_id in classes}
+    passed = [one for layer, some in seen.passed.items() if layer in wrong for one in some]
+    passing = Passing(passed, seen.demand.criteria)
     try:
         found = diagnose(
             failing.parts, classes, passing, failing.left_out,
@@ -190,7 +195,8 @@ class _Seen:
     demand: Demand
     results: list[CaseResult] = field(default_factory=list)
     failing: Failing = field(default_factory=Failing)
-    passed: list[Passed] = field(default_factory=list)
+    passed: dict[str | None, list[Passed]] = field(default_factory=dict)
+    """The places of the cases that passed, by layer; None where there are no layers."""
     again: Again = field(default_factory=Again)
     asks: dict[str, Asked] = field(default_factory=dict)
     grades: dict[str, Grade] = field(default_factory=dict)
@@ -227,8 +233,11 @@ class _Seen:
         if deciding:
             asks = list_asked(part.block, np.ones(len(part.block), bool))
             self.asks |= dict(zip(part.block.ids, asks, strict=True))
-        if passed := [row for row, verdict in deciding if verdict == "passed"]:
-            self.passed.append(Passed(part.file.path, part.block.path, part.rows[passed]))
+        passed = [row for row, verdict in deciding if verdict == "passed"]
+        of = self.demand.layers.get
+        for layer in dict.fromkeys(of(part.block.ids[row]) for row in passed):
+            rows = part.rows[[row for row in passed if of(part.block.ids[row]) == layer]]
+            self.passed.setdefault(layer, []).append(Passed(part.file.path, part.block.path, rows))
         if failed := [row for row, verdict in deciding if verdict == "failed"]:
             outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
             self.failing.add(part.block.rows(np.array(failed)), outputs, criterion)

@@ -28,6 +28,17 @@ ON_GITHUB = "github"
 """The format that needs no file in a run of GitHub Actions."""
 
 
+REPORTS = options.together(
+    click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
+                 help="Write the report to a file: json, junit, html, or github, which without =FILE "
+                 "annotates a run of GitHub Actions. json, junit and github take one runtime. "
+                 "Repeatable."),
+    click.option("--quiet", is_flag=True, help="Print five lines at most."),
+    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
+)  # fmt: skip
+"""The options of reports: where they go, and how they are printed."""
+
+
 @click.command("check")
 @options.VECTORS
 @click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
@@ -47,12 +58,7 @@ ON_GITHUB = "github"
               help="Write such a list of all that fails now; its entries that still hold stay.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
               help="Stale entries of --expect do not make the check fail.")  # fmt: skip
-@click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
-              help="Write the report to a file: json, junit, html, or github, which without =FILE "
-              "annotates a run of GitHub Actions. json, junit and github take one runtime. "
-              "Repeatable.")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print five lines at most.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@REPORTS
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
@@ -91,7 +97,7 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    files = _parse_reports(reports, write_expect)
+    files = parse_reports(reports, write_expect)
     if len(runtimes) > 1:
         given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
         _check_side_by_side(reports, given)
@@ -118,11 +124,13 @@ def check_command(
             if report.interrupted:
                 raise SystemExit(interruption_status())
     finally:  # also after an error: what was judged is reported
-        _report(found, files, annotate=ON_GITHUB in reports, quiet=quiet, as_json=as_json)
+        write_reports(found, files, reports, quiet=quiet, as_json=as_json)
     raise SystemExit(max(report.exit_status for report in found))
 
 
-def _parse_reports(reports: Sequence[str], write_expect: Path | None) -> list[tuple[Format, Path]]:
+def parse_reports(
+    reports: Sequence[str], write_expect: Path | None = None
+) -> list[tuple[Format, Path]]:
     """Parse the values of `--report`, and check that each file can be written to a place of its own."""
     files = []
     for text in reports:
@@ -180,11 +188,11 @@ def _write_list(
     return apply_expectations(report, entries, vectors, select)
 
 
-def _report(
+def write_reports(
     reports: Sequence[Report],
     files: Sequence[tuple[Format, Path]],
+    asked: Sequence[str],
     *,
-    annotate: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -194,7 +202,7 @@ def _report(
     with contextlib.ExitStack() as stack:
         for form, file in reversed(files):
             stack.callback(_write, form, file, reports)
-        if annotate:
+        if ON_GITHUB in asked:
             stack.callback(_annotate, reports[0])
         reports = [one for one in reports if not one.broken_by]
         if as_json and reports:

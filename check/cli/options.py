@@ -79,13 +79,14 @@ CRITERIA = together(
     click.option("--ulp", type=float, help="Units in the last place to admit, for all dtypes."),
 )  # fmt: skip
 """The options that `chosen_criteria` takes."""
+MEMORY = click.option("--memory", metavar="SIZE", callback=_parse_size,
+                      help="Address space of each process of the runtime, such as 4G or 512M; "
+                      "a process that needs more gets an error.")  # fmt: skip
 LIMITS = together(
     click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, metavar="SECONDS",
                  type=Seconds(min=0, min_open=True),
                  help="How long the runtime may take over one case."),
-    click.option("--memory", metavar="SIZE", callback=_parse_size,
-                 help="Address space of each process of the runtime, such as 4G or 512M; "
-                 "a process that needs more gets an error."),
+    MEMORY,
 )  # fmt: skip
 JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
                     show_default="the usable CPUs for openvino, onnxruntime and onnx-reference; 1 "

@@ -34,6 +34,7 @@ from ...vectors.exchange.manifest import MANIFEST, read_npz
 
 FIRST_OPSET = 7
 """The first opset whose GRU means the same as that of opset 14."""
+ONNX_DOMAINS = ("", "ai.onnx")
 _MOST_NAME = 160
 """Maximum characters of a name in an id."""
 
@@ -50,7 +51,7 @@ Tests = Iterable[tuple[str, Callable[[], ForeignCase]]]
 """Tests by name, each with a function that reads it, or raises QuestionError for an unknown operator."""
 
 
-def _collect(about: str, theme: str, tests: Tests) -> Tree:
+def collect(about: str, theme: str, tests: Tests) -> Tree:
     """Read tests into a tree: what they are about, their cases, and how many were left out for each reason.
 
     A question without an id gets an id from its theme and name. An id that is already there gets a number.
@@ -112,7 +113,7 @@ def read_export(folder: str) -> Tree:
         ("", partial(ForeignCase, question, expected, tier == "nonportable"))
         for question, expected, tier in export.cases()
     )
-    return _collect(about, "", tests)
+    return collect(about, "", tests)
 
 
 def read_npz_files(place: str, operator: str | None, attributes: str | None) -> Tree:
@@ -123,7 +124,7 @@ def read_npz_files(place: str, operator: str | None, attributes: str | None) -> 
     """
     root, files = _files(place, ".npz", ".npz file")
     found = ((f.stem, partial(_npz_case, f, *_asked(f, operator, attributes))) for f in files)
-    return _collect(f"imported from .npz files in {root.name}", root.stem, found)
+    return collect(f"imported from .npz files in {root.name}", root.stem, found)
 
 
 def _asked(
@@ -171,9 +172,9 @@ def read_onnx_tests(place: str | None) -> Tree:
         import onnx
     if place is None:
         about = f"the node tests of onnx {onnx.__version__}"
-        return _collect(about, "onnx-node-tests", _of_package())
+        return collect(about, "onnx-node-tests", _of_package())
     root, models = _files(place, "model.onnx", "model.onnx; expected ONNX's backend tests")
-    return _collect(f"imported from ONNX's tests in {root.name}", root.name, _of_folder(models))
+    return collect(f"imported from ONNX's tests in {root.name}", root.name, _of_folder(models))
 
 
 def _of_package() -> Tests:
@@ -216,29 +217,24 @@ def _tensors(folder: Path, kind: str) -> list[Array]:
 def _onnx_case(model: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> ForeignCase:
     """Make a case of a model and a data set. Raises QuestionError."""
     import onnx
-    from onnx.helper import get_attribute_value
 
     from ...vectors.exchange.onnx_model import read_tensor
 
     node, graph = _gru(model), model.graph
+    given, tensors, gives = gru_node(node)
     arrays = {one.name: read_tensor(one.SerializeToString()) for one in graph.initializer}
     fed = [port.name for port in graph.input if port.name not in arrays]
     if len(inputs) != len(fed):
         raise QuestionError(f"has {len(inputs)} inputs for {len(fed)} of the model")
     arrays |= {port: np.asarray(one) for port, one in zip(fed, inputs, strict=True)}
-    given = {a.name: _decoded(get_attribute_value(a)) for a in node.attribute}
-    if len(given) < len(node.attribute):
-        raise QuestionError("gives an attribute twice")
-    tensors = {
-        t.name: arrays[port] for t, port in zip(GRU.inputs, node.input, strict=False) if port
-    }
-    wanted = {port: t.name for t, port in zip(GRU.outputs, node.output, strict=False) if port}
     asked = [port.name for port in graph.output]
+    wanted = {port: name for name, port in gives.items()}
     if not set(asked) <= set(wanted) or len(set(asked)) < len(asked):
         raise QuestionError("gives outputs that are not the GRU's, or lists one twice")
     if len(outputs) > len(asked):
         raise QuestionError(f"has {len(outputs)} outputs for {len(asked)} of the model")
-    question = pose(GRU, given, tensors, outputs=[wanted[port] for port in asked])
+    fed_with = {name: arrays[port] for name, port in tensors.items()}
+    question = pose(GRU, given, fed_with, outputs=[wanted[port] for port in asked])
     try:
         onnx.checker.check_model(model, full_check=True)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
@@ -249,16 +245,36 @@ def _onnx_case(model: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> For
 
 def _gru(model: Any) -> Any:
     """Return the only node of a model. Raises QuestionError if it is not one GRU of a known opset."""
+    nodes = [(n.op_type, n.domain in ONNX_DOMAINS) for n in model.graph.node]
+    if model.functions or nodes != [("GRU", True)]:
+        raise QuestionError("is not one GRU of ONNX, and nothing else")
+    check_opset(model)
+    return model.graph.node[0]
+
+
+def check_opset(model: Any) -> None:
+    """Raise QuestionError for a model of an opset whose GRU is unknown."""
     import onnx
 
-    nodes, ours = list(model.graph.node), ("", "ai.onnx")
-    if model.functions or [(n.op_type, n.domain in ours) for n in nodes] != [("GRU", True)]:
-        raise QuestionError("is not one GRU of ONNX, and nothing else")
-    opset = max((one.version for one in model.opset_import if one.domain in ours), default=0)
-    last = onnx.defs.onnx_opset_version()
+    imported = (one.version for one in model.opset_import if one.domain in ONNX_DOMAINS)
+    opset, last = max(imported, default=0), onnx.defs.onnx_opset_version()
     if not FIRST_OPSET <= opset <= last:
         raise QuestionError(f"is of opset {opset}; GRU is known from opset {FIRST_OPSET} to {last}")
-    return nodes[0]
+
+
+def gru_node(node: Any) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """Return the attributes of an ONNX GRU node, and the names of its inputs and of its outputs.
+
+    The names in the model are by the operator's names. Raises QuestionError for an attribute that is twice.
+    """
+    from onnx.helper import get_attribute_value
+
+    given = {a.name: _decoded(get_attribute_value(a)) for a in node.attribute}
+    if len(given) < len(node.attribute):
+        raise QuestionError("gives an attribute twice")
+    takes = {t.name: port for t, port in zip(GRU.inputs, node.input, strict=False) if port}
+    gives = {t.name: port for t, port in zip(GRU.outputs, node.output, strict=False) if port}
+    return given, takes, gives
 
 
 def _decoded(value: Any) -> Any:
@@ -271,7 +287,7 @@ def _decoded(value: Any) -> Any:
 def read_webnn_tests(place: str) -> Tree:
     """Parse the tests in a JSON file, or in a folder's JSON files. Raises GrucibleError if there are none."""
     root, files = _files(place, ".json", "JSON file; expected WebNN's tests")
-    return _collect(f"WebNN's tests in {root.name}", root.stem, _webnn_tests(files))
+    return collect(f"WebNN's tests in {root.name}", root.stem, _webnn_tests(files))
 
 
 def _webnn_tests(files: Sequence[Path]) -> Tests:

@@ -59,18 +59,19 @@ def write_suite(
                 f"{outputs}: holds outputs of an earlier import, and these cases expect none; remove it, or "
                 "name another place with -o"
             )
-    return [_write(suite["about"], some, *places[one], advance) for one, some in groups.items()]
+    return [_write(suite, some, *places[one], advance) for one, some in groups.items()]
 
 
 def _write(
-    about: str, cases: Sequence[Tree], path: Path, outputs: Path, advance: Callable[[int], None]
+    suite: Tree, cases: Sequence[Tree], path: Path, outputs: Path, advance: Callable[[int], None]
 ) -> tuple[Imported, bool]:
     """Write the cases of one operator and theme; expected outputs that do not fit become errors."""
     posed = [Posed(case["id"], partial(_question, case), case["nonportable"]) for case in cases]
+    about, runtime = suite["about"], suite.get("runtime", ("", ""))
     written = write_answered(path, posed, about, advance)
     expected: dict[str, Arrays] = {case["id"]: case["expected"] for case in cases}
     if any(expected.values()):
-        with new_outputs_file(outputs, about, "") as file:
+        with new_outputs_file(outputs, runtime[0] or about, runtime[1]) as file:
             for stored in open_vectors(path).blocks():
                 parts = [
                     stack_replies(block, [Reply("ok", expected[one]) for one in block.ids])

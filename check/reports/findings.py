@@ -46,6 +46,8 @@ def off_by(absolute: float, ratio: float) -> str:
 
 def show_command(report: Report, case_id: str) -> str:
     """Return the command that shows a case."""
+    if report.model and not report.model.saved:
+        return f"--save FILE.h5, and then: {format_command('show', ['FILE.h5', case_id])}"
     vectors = [] if report.vectors == CORE else [report.vectors]
     return format_command("show", [*vectors, case_id])
 

@@ -82,7 +82,8 @@ def report_value(report: Report) -> dict[str, Any]:
         "cases": [_case(result) for result in report.results],
     }
     refusals = [refusal_value(one) for one in report.refusals]
-    return value | ({"refusals": refusals} if refusals else {})
+    model = {"model": report.model._asdict()} if report.model else {}
+    return value | ({"refusals": refusals} if refusals else {}) | model
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:

@@ -38,6 +38,7 @@ def report_lines(report: Report) -> Iterator[str]:
     for words in in_words(report.reach) if report.counts["unsupported"] else ():
         yield from wrap(words, 2, 4)
     yield from wrap(_judged(report), 0, 4, cut=False)
+    yield from _model(report)
     if report.vectors == CORE:
         yield f"  in {CORE_DIRECTORY}"
     yield from diagnosis_lines(report.diagnosis)
@@ -49,6 +50,14 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from expected_lines(report)
     yield from _unsupported(report)
     yield from first_to_look_at(report)
+
+
+def _model(report: Report) -> Iterator[str]:
+    """Yield how a model was run, and why layers were not judged."""
+    for note in report.model.notes if report.model else ():
+        yield from wrap(note, 2, 4, cut=False)
+    some = [wrap(f"not judged: {n}: {why}", 2, 4) for n, why in report.unjudged.items()]
+    yield from list_some(some)
 
 
 def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
@@ -78,6 +87,9 @@ def _judged(report: Report) -> str:
     published = origins["published"] == count
     origin = f"{count} published {files}" if published else f"{count} {files}: {kinds}"
     total, who = len(report.results), f"{report.runtime} {report.runtime_version}".rstrip()
+    if report.model:
+        layers = len({*report.model.layers.values()})
+        return f"{who}: {plural(total, 'case')} of {plural(layers, 'layer')} of {report.model.path}"
     anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
     return f"{who}: {total} cases, {origin}{anew if report.recomputed else ''}"
 
@@ -86,10 +98,11 @@ def headline(report: Report) -> str:
     """Return the verdict and its reasons in a sentence."""
     counts, known = report.counts, len(report.expected_failures)
     passed = f"{counts['passed']} of {counts.total()} cases passed"
-    nothing, refused = report.undeciding, len(report.refused)
+    nothing, refused, unjudged = report.undeciding, len(report.refused), len(report.unjudged)
     named = f", {refused} of them in spite of --require" if refused else ""
     stale = 0 if report.allow_stale else len(report.stale)
     parts = {
+        _wrong_layers(report): _wrong_layers(report),
         passed if report.results else how_many_refused(report.refusals): 1,
         f"{nothing} decide{'s' * (nothing == 1)} nothing": nothing,
         f"{counts['failed']} failed": counts["failed"],
@@ -100,6 +113,7 @@ def headline(report: Report) -> str:
         f"{len(report.unexpected_passes)} passed unexpectedly": len(report.unexpected_passes),
         refusals_in_short(report.refusals): any(one.wrong for one in report.refusals),
         f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,
+        f"{unjudged} not judged": unjudged,
         "interrupted before the others": report.interrupted,
     }
     reasons = ", ".join(text for text, holds in parts.items() if holds)
@@ -107,6 +121,18 @@ def headline(report: Report) -> str:
     inputs = f"; overwrites its inputs: {', '.join(written)}" if written else ""
     remarks = "".join(f"; {dtype}: {one}" for dtype, one in report.remarks.items())
     return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{remarks}{inputs}"
+
+
+def _wrong_layers(report: Report) -> str:
+    """Say which layers of a model are wrong; "" for none, and without a model."""
+    layers = report.model.layers if report.model else {}
+    wrong = list(dict.fromkeys(layers[r.id] for r in report.results if r.wrong and layers))
+    named = ", ".join(wrong[:3]) + f" and {len(wrong) - 3} more" * (len(wrong) > 3)
+    return (
+        f"layer{'s' * (len(wrong) > 1)} {named} {'are' if len(wrong) > 1 else 'is'} wrong"
+        if wrong
+        else ""
+    )
 
 
 def table_rows(report: Report) -> Iterator[tuple[str, ...]]:

@@ -233,6 +233,12 @@ def _version(module: str) -> str:
         return str(version or found.version()).partition("-")[0]
 
 
+def loader_of(name: str) -> tuple[Callable[..., Any], str]:
+    """Import a runtime's package; return how it loads a model, and its version."""
+    _, load, module, where = _KINDS[name]
+    return load, f"{_version(module)} {where}".rstrip()
+
+
 class ONNXFileRuntime:
     """A runtime of ONNX GRU, called `name`; it imports its package when it is created.
 
@@ -244,8 +250,8 @@ class ONNXFileRuntime:
     parallel = True
 
     def __init__(self, name: str) -> None:
-        posing, (about, self._load, module, where) = ONNX_FILES[name], _KINDS[name]
-        self.name, self.version = name, f"{_version(module)} {where}".rstrip()
+        posing, about = ONNX_FILES[name], _KINDS[name][0]
+        self.name, (self._load, self.version) = name, loader_of(name)
         self.__doc__ = (
             f"GRU on {about}; W, R, B are {'initializers' if posing.constants else 'inputs'}"
             f"{f', opset {posing.opset}' if posing.opset else ''}"

@@ -27,8 +27,8 @@ def test_a_tree_comes_back() -> None:
 @pytest.mark.parametrize(
     ("parser", "says"),
     [
-        (parsing.crash, "reading it ended with SIGSEGV"),
-        (parsing.hang, "it takes too long to read"),
+        (parsing.crash, "its process ended with SIGSEGV"),
+        (parsing.hang, "it takes too long"),
         (parsing.fill_memory, "it takes too much memory"),
         (parsing.fail, "bad bytes"),
     ],

@@ -1,0 +1,123 @@
+"""`grucible model`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...cases.apart import NotParsed, Tree, parse_apart
+from ...cases.console import show_progress
+from ...cases.errors import GrucibleError
+from ...cases.files import FORCE
+from ...vectors.vector_set import open_set
+from ..cli import options
+from ..cli.checking import REPORTS, parse_reports, write_reports
+from ..importing.suite import outputs_place, write_suite
+from ..judging.criterion import chosen_criteria
+from ..observed.outputs_file import FromOutputs
+from ..report import ModelSeen, Report
+from ..verdict import Demand, judge
+from .observing import observe_model
+
+
+def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    """Parse texts such as batch=4."""
+    found = {}
+    for text in given:
+        name, _equals, number = text.rpartition("=")
+        if not (name and number.isdecimal() and int(number)):
+            raise click.BadParameter(f"{text!r}; expected NAME=N, such as batch=4")
+        found[name] = int(number)
+    return found
+
+
+@click.command("model")
+@click.argument("file")
+@click.option("--runtime", required=True, metavar="NAME",
+              help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; or "
+              "package.module:function, from a path and inputs to outputs by name.")  # fmt: skip
+@click.option("--inputs", type=click.Path(exists=True, dir_okay=False), metavar="FILE.npz",
+              help="The model's inputs, by name; without it they are drawn.")  # fmt: skip
+@click.option("--size", "sizes", multiple=True, callback=_parse_sizes, metavar="NAME=N",
+              help="The length of a free dimension of drawn inputs, such as batch=4; one without a "
+              "name is INPUT.AXIS. Repeatable.")  # fmt: skip
+@click.option("--save", type=options.PATH, metavar="FILE.h5",
+              help="Keep the questions and exact answers as vectors, and the outputs beside.")  # fmt: skip
+@options.CRITERIA
+@REPORTS
+@click.option("--timeout", default=600, show_default=True, metavar="SECONDS", type=click.IntRange(1),
+              help="How much CPU time the model may take.")  # fmt: skip
+@options.MEMORY
+@FORCE
+def model_command(
+    file: str,
+    runtime: str,
+    inputs: str | None,
+    sizes: dict[str, int],
+    save: Path | None,
+    reports: tuple[str, ...],
+    quiet: bool,
+    as_json: bool,
+    timeout: int,
+    memory: int | None,
+    **criteria: Any,
+) -> None:
+    """Judge every GRU of your own model, each by its own inputs.
+
+    FILE is an ONNX model. The whole model runs on the runtime, with what its GRUs take and give made
+    visible. Each GRU's outputs are judged by the exact answers to the inputs that it got there.
+
+    Exit status 0: every GRU of the model conforms; 1: one does not, or one was not judged; 2: bad usage or
+    input.
+    """
+    if inputs and sizes:
+        raise click.UsageError("--size is for drawn inputs; --inputs have their own")
+    files = parse_reports(reports)
+    chosen = chosen_criteria(**criteria)
+    seen = _observe(file, runtime, inputs, json.dumps(sizes), timeout, memory)
+    with _place(save) as place:
+        report = _judge(seen, place, Demand(chosen, layers=seen["layers"]))
+        known = {name: seen[name] for name in ("layers", "unjudged", "notes")}
+        model = ModelSeen(file, **known, saved=str(save or ""))
+        report = replace(report, vectors=str(save or file), model=model)
+        write_reports([report], files, reports, quiet=quiet, as_json=as_json)
+    raise SystemExit(report.exit_status)
+
+
+@contextlib.contextmanager
+def _place(save: Path | None) -> Iterator[Path]:
+    """Give the place for vectors: where they are kept, or a folder that is removed."""
+    if save:
+        yield save
+        return
+    with tempfile.TemporaryDirectory(prefix="grucible-") as folder:
+        yield Path(folder) / "layers"
+
+
+def _observe(
+    file: str, runtime: str, inputs: str | None, sizes: str, timeout: int, memory: int | None
+) -> Tree:
+    """Run the model in a process of its own. Raises GrucibleError."""
+    asked = file, runtime, inputs, sizes
+    try:
+        return parse_apart(observe_model, *asked, seconds=timeout, memory=memory)
+    except NotParsed as error:
+        raise GrucibleError(f"{file}: {runtime} gave no outputs ({error})") from None
+
+
+def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
+    """Write the layers' vectors and outputs, and judge the outputs by the vectors."""
+    with show_progress("answering", len(seen["cases"])) as progress:
+        written = write_suite(seen, place, progress.advance)
+    for one, _ in written:
+        for case_id, why in one.unanswered.items():
+            seen["unjudged"][f"layer {seen['layers'][case_id]}"] = why
+    vectors = open_set(place)
+    return judge(vectors, FromOutputs(outputs_place(place), vectors), demand)

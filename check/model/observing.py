@@ -1,0 +1,133 @@
+"""Running a model, and collecting what each of its GRUs was asked and gave, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ...cases.apart import Tree
+from ...cases.dtypes import Arrays
+from ...cases.errors import GrucibleError, needing
+from ...cases.question import QuestionError
+from ...vectors.case import difference
+from ...vectors.exchange.manifest import read_npz
+from ..importing.readers import ForeignCase, collect
+from .network import MOST_RUNS, Layer, Network, check_feeds, draw_feeds
+
+_SAME = 2.0**-6
+"""Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
+
+
+def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tree:
+    """Run a model; return its layers' questions and outputs as a suite of foreign cases.
+
+    `inputs` is an .npz file, or None to draw them at `sizes`, a JSON object. The tree also has the `runtime`
+    with its version, the layer of each case, why layers are not judged, and notes. Raises GrucibleError for
+    a model, inputs or a runtime that cannot be used.
+    """
+    network = _open(file, runtime)
+    feeds, note = _feeds(network, file, inputs, json.loads(sizes))
+    own, values = network.run(feeds), network.run_visibly(feeds)
+    unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
+    notes = [note, _compare(own, values, unjudged)]
+    layers: list[str] = []
+    tests: list[tuple[str, partial[ForeignCase]]] = []
+    for layer in network.layers:
+        runs = layer.runs(values)
+        if not runs:
+            unjudged[f"layer {layer.name}"] = "it did not run"
+        if len(runs) > MOST_RUNS:
+            notes.append(
+                f"layer {layer.name} ran {len(runs)} times; the first {MOST_RUNS} are judged"
+            )
+        for number, run in enumerate(runs[:MOST_RUNS], 1):
+            name = f"{layer.name}-run{number}" if run else layer.name
+            tests.append((name, partial(_case, layer, values, run, layers, unjudged)))
+    name = Path(file).stem if _is_file(file) else file.rpartition(":")[2]
+    tree = collect(f"the GRUs of {Path(file).name}, as {runtime} ran them", name, tests)
+    if not tree["cases"]:
+        raise GrucibleError(
+            f"{file}: none of its GRUs can be judged; {'; '.join(map(': '.join, unjudged.items()))}"
+        )
+    named = dict(zip((case["id"] for case in tree["cases"]), layers, strict=True))
+    return tree | {
+        "runtime": [runtime, network.version],
+        "layers": named,
+        "unjudged": unjudged,
+        "notes": notes,
+    }
+
+
+def _is_file(file: str) -> bool:
+    return Path(file).exists() or ":" not in file
+
+
+def _open(file: str, runtime: str) -> Network:
+    """Open a model on a runtime."""
+    if not Path(file).is_file():
+        raise GrucibleError(f"{file}: no such file; expected an ONNX model")
+    with needing("onnx", "onnx", "an ONNX model"):
+        from .onnx_graph import OnnxNetwork
+    return OnnxNetwork(file, runtime)
+
+
+def _feeds(
+    network: Network, file: str, inputs: str | None, sizes: dict[str, int]
+) -> tuple[Arrays, str]:
+    """Read or draw the inputs of a model, and say which they are."""
+    if inputs is None:
+        try:
+            return draw_feeds(network.ports, sizes)
+        except GrucibleError as why:
+            raise GrucibleError(f"{file}: {why}") from None
+    try:
+        given = read_npz(inputs)
+        return check_feeds(network.ports, given), f"inputs are those of {Path(inputs).name}"
+    except Exception as why:  # zipfile and numpy raise many types
+        raise GrucibleError(f"{inputs}: {why}") from None
+
+
+def _case(
+    layer: Layer,
+    values: Arrays,
+    run: tuple[int, ...],
+    layers: list[str],
+    unjudged: dict[str, str],
+) -> ForeignCase:
+    """Make the case of a run; note its layer, or why it is not judged."""
+    try:
+        question, outputs = layer.question(values, run)
+    except QuestionError as why:
+        unjudged[f"layer {layer.name}"] = str(why)
+        raise
+    layers.append(layer.name)
+    return ForeignCase(question, outputs)
+
+
+def _compare(own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
+    """Say whether the model gives the same without visible layers; far other outputs are not judged."""
+    worst, name = 0.0, ""
+    for one, array in own.items():
+        if array.dtype.kind in "OSU" or one not in seen:
+            continue
+        numbers, other = (each.astype(np.float64) for each in (array, seen[one]))
+        if numbers.shape != other.shape:
+            worst, name = np.inf, one
+            continue
+        with np.errstate(all="ignore"):
+            off = float(difference(numbers, other).max(initial=0.0))
+            largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+        off = off / largest if largest else off
+        if off > worst:
+            worst, name = off, one
+    if not name:
+        return "without visible layers, the model gives the same outputs"
+    found = f"without visible layers, {name} differs by {worst:.2g} of its largest value"
+    if worst > _SAME:
+        unjudged["the model without visible layers"] = (
+            f"{name} differs by {worst:.2g} of its largest value"
+        )
+    return f"{found}: other kernels run then"

@@ -1,0 +1,298 @@
+"""ONNX models: finding GRU nodes, also in subgraphs, and making what they take and give visible.
+
+A value inside a subgraph leaves it as one more output: a scan output of a Loop or Scan, which stacks the
+rounds, or an output of both branches of an If, which is empty where the other branch ran.
+"""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from ...cases.console import format_error
+from ...cases.dtypes import Arrays
+from ...cases.errors import GrucibleError
+from ...cases.operators.onnx import GRU
+from ...cases.question import QuestionError
+from ..importing.readers import ONNX_DOMAINS, check_opset, gru_node
+from ..runtimes.onnx_files import loader_of
+from ..runtimes.runtime import load_runtime
+from .network import Layer, Port, Tap, name_apart
+
+RUNTIMES = {
+    "onnxruntime": "onnxruntime",
+    "onnx-reference": "onnx-reference",
+    "openvino": "openvino-onnx",
+    "openvino-onnx": "openvino-onnx",
+    "opencv": "opencv",
+    "tract": "tract",
+    "mnn": "mnn",
+    "mnn-kernel": "mnn-kernel",
+}
+"""The runtimes that run a whole ONNX model, and the runtime whose loader each takes."""
+_RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan")
+_STACKING = ("Loop", "Scan")
+
+
+class _Scope(NamedTuple):
+    """A graph, the node that has it as a subgraph, and the scope of that node; a model's has neither."""
+
+    graph: Any
+    holder: Any = None
+    parent: _Scope | None = None
+
+    def defines(self, name: str) -> bool:
+        graph = self.graph
+        named = (*graph.input, *graph.initializer)
+        return any(one.name == name for one in named) or any(name in n.output for n in graph.node)
+
+
+def _scopes(scope: _Scope) -> Iterator[_Scope]:
+    """Yield a scope and those of all subgraphs below it."""
+    yield scope
+    for node in scope.graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from _scopes(_Scope(attribute.g, node, scope))
+
+
+class OnnxNetwork:
+    """An ONNX model on a runtime of `RUNTIMES`, or on a function from a path and inputs to outputs."""
+
+    def __init__(self, file: str, runtime: str) -> None:
+        self._file, self._runtime = file, runtime
+        self._run, self.version = _runner(runtime, Path(file).name)
+        self._model = _load(Path(file))
+        given = {one.name for one in self._model.graph.initializer}
+        fed = [one for one in self._model.graph.input if one.name not in given]
+        self.ports = [_port(one) for one in fed]
+        self.unseen: dict[str, str] = {}
+        self._visible = _Visible(self._model, inside=True)
+        self._take(self._visible)
+        if not self.layers:
+            found = Counter(
+                n.op_type for s in _scopes(_Scope(self._model.graph)) for n in s.graph.node
+            )
+            others = [f"{found[kind]} {kind}" for kind in _RECURRENT if found[kind]]
+            raise GrucibleError(
+                f"{file}: holds no GRU node; it has {' and '.join(others) or 'no recurrent node'}"
+            )
+        try:
+            check_opset(self._model)
+        except QuestionError as why:
+            raise GrucibleError(f"{file}: {why}; convert it: onnx.version_converter") from None
+
+    def _take(self, visible: _Visible) -> None:
+        self.layers, unseen = visible.layers, visible.unseen
+        self.unseen |= unseen
+
+    def run(self, feeds: Arrays) -> Arrays:
+        """Run the model as it is; return its outputs by name."""
+        return self._outputs(self._model, feeds)
+
+    def run_visibly(self, feeds: Arrays) -> Arrays:
+        """Run the model with its layers visible; return its outputs and all that is seen, by name."""
+        try:
+            found = self._outputs(self._visible.model, feeds)
+        except GrucibleError as why:
+            inside = [one.name for one in self.layers if one.name in self._visible.inside]
+            if not inside:
+                raise
+            self._visible = _Visible(self._model, inside=False)
+            found = self._outputs(self._visible.model, feeds)
+            self._take(self._visible)
+            self.unseen |= dict.fromkeys(
+                inside, f"in a subgraph, which fails with its values visible: {why}"
+            )
+        constants = {one.name: numpy_helper.to_array(one) for one in self._model.graph.initializer}
+        return constants | feeds | found
+
+    def _outputs(self, model: Any, feeds: Arrays) -> Arrays:
+        names = [one.name for one in model.graph.output]
+        try:
+            return self._run(model, names, feeds)
+        except Exception as error:  # runtimes raise many types
+            raise GrucibleError(
+                f"{self._file}: {self._runtime} does not run it: {format_error(error)}"
+            ) from None
+
+
+_Run = Callable[[Any, Sequence[str], Arrays], Arrays]
+
+
+def _runner(runtime: str, file: str) -> tuple[_Run, str]:
+    """Return a function that runs a model, and the runtime's version."""
+    if ":" in runtime:
+        function = load_runtime(runtime)
+
+        def call(model: Any, _: Sequence[str], feeds: Arrays) -> Arrays:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, file)
+                path.write_bytes(model.SerializeToString())
+                found: Any = function.run(str(path), dict(feeds))  # type: ignore[call-arg, arg-type]
+                return {name: np.array(array) for name, array in found.items()}
+
+        return call, function.version
+    if runtime not in RUNTIMES:
+        expected = ", ".join(RUNTIMES)
+        raise GrucibleError(
+            f"runtime {runtime} runs no ONNX model; expected one of {expected}, or package.module:function"
+        )
+    load, version = loader_of(RUNTIMES[runtime])
+
+    def run(model: Any, names: Sequence[str], feeds: Arrays) -> Arrays:
+        outputs = load(model.SerializeToString(), names)(feeds)
+        return dict(zip(names, outputs, strict=True))
+
+    return run, version
+
+
+def _load(file: Path) -> Any:
+    """Load a model with the data that it keeps in other files, and without functions of its own."""
+    try:
+        model = onnx.load(str(file), load_external_data=False)
+    except Exception as error:  # protobuf raises many types
+        raise GrucibleError(f"{file}: is no ONNX model ({format_error(error)})") from None
+    if not model.graph.node:
+        raise GrucibleError(f"{file}: is no ONNX model with nodes")
+    try:
+        onnx.external_data_helper.load_external_data_for_model(model, str(file.parent))
+    except Exception as error:
+        raise GrucibleError(
+            f"{file}: keeps weights in another file, which cannot be read ({format_error(error)}); put it "
+            "beside the model"
+        ) from None
+    return onnx.inliner.inline_local_functions(model) if model.functions else model
+
+
+def _port(value: Any) -> Port:
+    tensor = value.type.tensor_type
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type) if tensor.elem_type else None
+    if not tensor.HasField("shape"):
+        return Port(value.name, dtype, None)
+    shape = [
+        d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in tensor.shape.dim
+    ]
+    return Port(value.name, dtype, shape)
+
+
+class _Visible:
+    """A copy of a model whose GRU nodes are visible; those `inside` subgraphs too, or else `unseen`."""
+
+    def __init__(self, model: Any, *, inside: bool) -> None:
+        self.model = copy.deepcopy(model)
+        self.layers: list[Layer] = []
+        self.unseen: dict[str, str] = {}
+        self.inside: set[str] = set()
+        self._taken = {
+            name
+            for s in _scopes(_Scope(self.model.graph))
+            for n in s.graph.node
+            for name in n.output
+        }
+        self._lifted: dict[tuple[int, str], str] = {}
+        self._types = _element_types(model)
+        names: set[str] = set()
+        for scope in [*_scopes(_Scope(self.model.graph))]:
+            for node in scope.graph.node:
+                if node.op_type == "GRU" and node.domain in ONNX_DOMAINS:
+                    name = name_apart(node.name or next(filter(None, node.output), "GRU"), names)
+                    names.add(name)
+                    if scope.parent:
+                        self.inside.add(name)
+                    if inside or not scope.parent:
+                        self._add(name, node, scope)
+
+    def _add(self, name: str, node: Any, scope: _Scope) -> None:
+        try:
+            given, takes, gives = gru_node(node)
+            inputs = {tensor: self._tap(scope, value) for tensor, value in takes.items()}
+            outputs = {tensor: self._tap(scope, value) for tensor, value in gives.items()}
+            self.layers.append(Layer(name, GRU, given, inputs, outputs))
+        except QuestionError as why:
+            self.unseen[name] = str(why)
+
+    def _tap(self, scope: _Scope, name: str) -> Tap:
+        """Make a value visible as an output of the model."""
+        while scope.parent and not scope.defines(name):
+            scope = scope.parent
+        loops = 0
+        while scope.parent:
+            name, loops = self._lift(scope, name), loops + (scope.holder.op_type in _STACKING)
+            scope = scope.parent
+        graph = scope.graph
+        if name not in {one.name for one in (*graph.output, *graph.input, *graph.initializer)}:
+            graph.output.append(onnx.ValueInfoProto(name=name))
+        return Tap(name, loops)
+
+    def _lift(self, scope: _Scope, name: str) -> str:
+        """Lead a value out of a subgraph, and return its name outside."""
+        key = id(scope.graph), name
+        if key in self._lifted:
+            return self._lifted[key]
+        holder, kind = scope.holder, scope.holder.op_type
+        if kind not in (*_STACKING, "If"):
+            raise QuestionError(f"in a subgraph of {kind}, whose values cannot be made visible")
+        inner, outer = (self._new_name(f"{name}_{word}") for word in ("inside", "seen"))
+        _give(scope.graph, helper.make_node("Identity", [name], [inner]), inner)
+        before = len(scope.graph.output) - 1 - (kind == "Loop")
+        while len(holder.output) < before:  # ONNX Runtime dies of outputs without a name
+            holder.output.append(self._new_name("unused"))
+        holder.output.append(outer)
+        for attribute in holder.attribute:
+            if attribute.name in ("scan_output_axes", "scan_output_directions"):
+                attribute.ints.append(0)
+            elif (
+                kind == "If"
+                and attribute.g is not scope.graph
+                and attribute.name.endswith("_branch")
+            ):
+                other = attribute.g
+                if len(other.output) < len(scope.graph.output):
+                    empty = self._new_name(f"{name}_empty")
+                    _give(other, _empty(empty, *self._types.get(name, (1, 3))), empty)
+        element, rank = self._types.get(name, (1, 3))
+        self._types[outer] = element, rank + (kind in _STACKING)
+        self._lifted[key] = outer
+        return outer
+
+    def _new_name(self, name: str) -> str:
+        new = name_apart(name, self._taken)
+        self._taken.add(new)
+        return new
+
+
+def _give(graph: Any, node: Any, name: str) -> None:
+    """Add a node to a graph, and its output to the graph's."""
+    graph.node.append(node)
+    graph.output.append(onnx.ValueInfoProto(name=name))
+
+
+def _empty(name: str, kind: int, rank: int) -> Any:
+    return helper.make_node(
+        "Constant", [], [name], value=helper.make_tensor("", kind, [0] * rank, [])
+    )
+
+
+def _element_types(model: Any) -> dict[str, tuple[int, int]]:
+    """Find the element type and the number of axes of values, also in subgraphs, as far as they are known."""
+    try:
+        model = onnx.shape_inference.infer_shapes(model)
+    except Exception:  # the runtime may know more
+        return {}
+    found = {}
+    for scope in _scopes(_Scope(model.graph)):
+        graph = scope.graph
+        for one in (*graph.input, *graph.output, *graph.value_info):
+            tensor = one.type.tensor_type
+            if tensor.elem_type:
+                found[one.name] = tensor.elem_type, len(tensor.shape.dim)
+    return found

@@ -1,0 +1,273 @@
+"""`grucible model`: each GRU of a whole model is judged by the exact answers to what it got there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from printed import sentence_of
+
+pytest.importorskip("onnxruntime")
+onnx: Any = pytest.importorskip("onnx")
+
+from grucible.vectors.reader import open_vectors  # noqa: E402
+from grucible.vectors.vector_set import load_vectors  # noqa: E402
+
+from . import networks  # noqa: E402
+from .conftest import Command, Ended  # noqa: E402
+
+MADE: dict[str, Callable[[Path], Path]] = {
+    "enhancer": networks.enhancer,
+    "tagger": networks.tagger,
+    "decoder": networks.decoder,
+    "spotter": networks.spotter,
+}
+LAYERS = {
+    "enhancer": {"gru1", "gru2", "gru3"},
+    "tagger": {"both"},
+    "decoder": {"low", "high"},
+    "spotter": {"main", "more"},
+}
+ROUNDS = 8
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("models")
+    return {name: make(folder / f"{name}.onnx") for name, make in MADE.items()}
+
+
+def at(function: str) -> str:
+    return f"{networks.__file__}:{function}"
+
+
+def wrong_layers(report: dict[str, Any]) -> set[str]:
+    layers = report["model"]["layers"]
+    return {layers[case["id"]] for case in report["cases"] if case["verdict"] != "passed"}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_right_runtime_conforms_in_every_layer(
+    name: str, models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models[name], "--runtime", "onnxruntime", "--json")
+    assert (ended.status, ended.report["verdict"]) == (0, "conforms")
+    model = ended.report["model"]
+    assert set(model["layers"].values()) == LAYERS[name]
+    assert model["unjudged"] == {}
+    rounds = ROUNDS if name == "decoder" else 1
+    assert len(model["layers"]) == rounds * len(LAYERS[name])
+    assert ended.report["runtime"]["version"] in (f"{networks.onnxruntime.__version__} CPU",)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "layer", "found"),
+    [
+        ("enhancer", "reset", "gru1", "lbr-ignored"),
+        ("enhancer", "no_bias", "gru2", "bias-ignored"),
+        ("enhancer", "reset", "gru3", "lbr-ignored"),
+        ("tagger", "no_lengths", "both", "lengths-ignored"),
+        ("decoder", "no_state", "low", "h0-ignored"),
+        ("decoder", "reset", "high", "lbr-ignored"),
+        ("spotter", "reset", "main", "lbr-assumed"),
+        ("spotter", "no_bias", "more", "bias-ignored"),
+    ],
+)
+def test_a_mistake_is_found_in_its_layer_and_in_no_other(
+    name: str, mistake: str, layer: str, found: str, models: dict[str, Path], command: Command
+) -> None:
+    """The layers behind it get wrong inputs, and answer these rightly."""
+    runtime = at(f"{mistake}_of_{layer}")
+    ended = command("model", models[name], "--runtime", runtime, "--size", "batch=3", "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "does not conform")
+    assert wrong_layers(ended.report) == {layer}
+    [finding] = ended.report["diagnosis"]
+    assert (finding["names"], finding["certain"]) == ([found], True)
+    assert finding["explains"] == finding["of"]
+
+
+def test_the_first_line_names_the_layer_and_the_mistake(
+    models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("reset_of_gru2"))
+    first = sentence_of(ended.out)
+    assert first.startswith(
+        "does not conform: layer gru2 is wrong, 2 of 3 cases passed, 1 failed; "
+    )
+    assert "the reset gate applied before the product" in first
+    assert "--save FILE.h5" in ended.out.splitlines()[-1]
+
+
+def test_each_round_of_a_loop_is_a_question(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    """What a cell gave in a round is the state that it got in the next."""
+    out = tmp_path / "kept.h5"
+    assert (
+        command("model", models["decoder"], "--runtime", "onnxruntime", "--save", out).status == 0
+    )
+    cases = {case.id.rpartition("/")[2]: case for case in load_vectors(out)}
+    chance = {name: cases[f"{name}-run1"].inputs["initial_h"] for name in ("low", "high")}
+    assert np.array_equal(chance["low"], chance["high"])
+    for name in ("low", "high"):
+        states = [cases[f"{name}-run{number}"] for number in range(1, ROUNDS + 1)]
+        for one, following in pairwise(states):
+            near = np.abs(one.answer.outputs["Y_h"] - following.inputs["initial_h"]).max()
+            assert near < 1e-6
+            assert np.abs(one.inputs["initial_h"] - following.inputs["initial_h"]).max() > 1e-3
+    low = [cases[f"low-run{number}"].answer.outputs["Y_h"] for number in range(1, ROUNDS + 1)]
+    high = [cases[f"high-run{number}"].inputs["X"] for number in range(1, ROUNDS + 1)]
+    assert np.abs(np.array(low) - np.array(high)).max() < 1e-6
+
+
+def test_kept_questions_are_asked_of_another_runtime(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    out = tmp_path / "kept.h5"
+    ended = command("model", models["spotter"], "--runtime", at("reset_of_main"), "--save", out)
+    assert ended.status == 1
+    [show] = [line for line in ended.out.splitlines() if line.startswith("start with: ")]
+    assert command(*show.split()[3:]).status == 0
+    vectors = open_vectors(out)
+    vectors.verify_content()
+    assert command("check", out, "--runtime", "onnxruntime", "--jobs", "1").status == 0
+    again = command("check", out, "--outputs", tmp_path / "kept.outputs.h5", "--json")
+    assert [c["verdict"] for c in again.report["cases"]] == ["failed", "passed"]
+
+
+def test_given_inputs_are_those_of_the_first_layer(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    spectrum = np.linspace(-3, 3, 5 * 1 * 6, dtype=np.float32).reshape(5, 1, 6)
+    np.savez(tmp_path / "in.npz", spectrum=spectrum)
+    given = ["--inputs", tmp_path / "in.npz", "--save", tmp_path / "kept.h5"]
+    assert command("model", models["enhancer"], "--runtime", "onnxruntime", *given).status == 0
+    first = next(case for case in load_vectors(tmp_path / "kept.h5") if case.id.endswith("gru1"))
+    assert np.array_equal(first.inputs["X"], spectrum)
+
+
+def test_a_layer_that_did_not_run_is_not_called_right(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    sound = np.ones((2, 3, 10), np.float32)
+    np.savez(tmp_path / "short.npz", sound=sound, is_long=np.array(False))
+    ended = command("model", models["spotter"], "--runtime", "onnxruntime", "--inputs",
+                    tmp_path / "short.npz", "--json")  # fmt: skip
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert ended.report["model"]["unjudged"] == {"layer more": "it did not run"}
+
+
+def test_other_outputs_without_visible_layers_are_not_called_right(
+    models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("fused"), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    [(what, why)] = ended.report["model"]["unjudged"].items()
+    assert what == "the model without visible layers"
+    assert why.startswith("mask differs by 0.09")  # 0.1 of 1.1
+
+
+def test_layers_that_a_runtime_does_not_show_are_not_judged(
+    models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("silent"), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert set(ended.report["model"]["unjudged"]) == {"layer gru2", "layer gru3"}
+
+
+@pytest.mark.parametrize("runtime", ["openvino", "onnx-reference"])
+def test_other_runtimes_run_models(runtime: str, models: dict[str, Path], command: Command) -> None:
+    pytest.importorskip(runtime.partition("-")[0])
+    ended = command("model", models["enhancer"], "--runtime", runtime)
+    assert ended.out.startswith("conforms: 3 of 3 cases passed")
+
+
+def changed(path: Path, out: Path, change: Callable[[Any], object]) -> Path:
+    model = onnx.load(path)
+    change(model)
+    onnx.save(model, out)
+    return out
+
+
+def bad(ended: Ended, *words: str) -> None:
+    said = ended.said_in_one_line()
+    for word in words:
+        assert word in said, said
+
+
+def test_models_that_cannot_be_judged_get_one_line(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    enhancer, out = models["enhancer"], tmp_path / "bad.onnx"
+    ask = ("--runtime", "onnxruntime")
+
+    def lstm(model: Any) -> None:
+        nodes = [onnx.helper.make_node("LSTM", ["spectrum", "W", "R"], ["mask"], hidden_size=2)]
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+
+    def outside(model: Any) -> None:
+        tensor = model.graph.initializer[0]
+        onnx.external_data_helper.set_external_data(tensor, "weights.bin")
+        tensor.ClearField("raw_data")
+
+    def old(model: Any) -> None:
+        model.opset_import[0].version = 6
+
+    def shapeless(model: Any) -> None:
+        model.graph.input[0].type.tensor_type.ClearField("shape")
+
+    bad(command("model", changed(enhancer, out, lstm), *ask), "holds no GRU", "1 LSTM")
+    bad(
+        command("model", changed(enhancer, out, outside), *ask),
+        "weights in another file",
+        "weights.bin",
+    )
+    bad(command("model", changed(enhancer, out, old), *ask), "opset 6", "from opset 7")
+    bad(
+        command("model", changed(enhancer, out, shapeless), *ask),
+        "spectrum has no shape",
+        "--inputs",
+    )
+    out.write_text("no model")
+    bad(command("model", out, *ask), "is no ONNX model")
+    bad(command("model", tmp_path / "none.onnx", *ask), "no such file")
+
+
+def test_inputs_that_do_not_fit_get_one_line(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    enhancer, given = models["enhancer"], tmp_path / "in.npz"
+    ask = ("--runtime", "onnxruntime")
+
+    def asked(**arrays: Any) -> Ended:
+        np.savez(given, **arrays)
+        return command("model", enhancer, *ask, "--inputs", given)
+
+    right = np.zeros((5, 1, 6), np.float32)
+    bad(asked(sound=right), "has no 'spectrum'", "takes spectrum")
+    bad(asked(spectrum=right, more=right), "has 'more'")
+    bad(asked(spectrum=right.astype(float)), "spectrum is float64", "takes float32")
+    bad(asked(spectrum=right[..., :4]), "(5, 1, 4)", "(frames, batch, 6)")
+    bad(command("model", enhancer, *ask, "--size", "rows=4"), "'rows'", "frames, batch")
+    bad(command("model", enhancer, *ask, "--size", "batch"), "expected NAME=N")
+    bad(command("model", enhancer, "--runtime", "tensorrt"), "tensorrt runs no ONNX model")
+
+
+def test_reports_have_every_format(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "junit", "html", "github")}
+    options = [word for form, file in files.items() for word in ("--report", f"{form}={file}")]
+    ended = command(
+        "model", models["enhancer"], "--runtime", at("reset_of_gru2"), "--quiet", *options
+    )
+    assert ended.status == 1
+    assert wrong_layers(json.loads(files["json"].read_text())) == {"gru2"}
+    for form in ("junit", "html", "github"):
+        assert "layer gru2 is wrong" in files[form].read_text() or form == "junit"
