@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_146,
     "check/diagnosis": 3_200,
-    "tests": 26_616,
+    "tests": 26_619,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 25_315, 190, 27_037
