@@ -46,6 +46,7 @@ def export_command(
               needs the package openvino
     webnn     JSON, as the web platform's tests of WebNN have it
 
+    The last three also take other operators' cases that convert exactly.
     All have a manifest.json that lists the cases, and SHA256SUMS, which
     `sha256sum -c` verifies. `grucible import` reads them back.
     """

@@ -65,7 +65,7 @@ class Keras:
         Raises Unsupported for a question of another operator that keras.GRU cannot ask. Where Keras refuses,
         it raises its own errors.
         """
-        return run_as(GRU, self._run, question)
+        return run_as((GRU,), self._run, question)
 
     def _run(self, question: Question) -> Arrays:
         layer = make_layer(self._keras, question, unrolled=self._unrolled)

@@ -266,7 +266,7 @@ class ONNXFileRuntime:
         Raises Unsupported for what ONNX GRU cannot ask, and for what the runtime does not offer. Where the
         runtime refuses, its own exception is raised.
         """
-        return run_as(GRU, self._run, question)
+        return run_as((GRU,), self._run, question)
 
     def _run(self, question: Question) -> Arrays:
         decline(self.name, question)

@@ -26,7 +26,6 @@ from .posed import (
     OpenVINOPosing,
     infer_openvino,
     openvino_core,
-    openvino_operator,
     run_as,
 )
 
@@ -74,7 +73,7 @@ class OpenVINO:
         operator is asked as a GRUSequence-5. Raises Unsupported where that is not possible. Where OpenVINO
         refuses, it raises its own RuntimeError.
         """
-        return run_as(openvino_operator(question), self._run, question)
+        return run_as(OPERATORS, self._run, question)
 
     def _run(self, question: Question) -> Arrays:
         operator, asked = _OPERATORS[question.operator], node_type(question)

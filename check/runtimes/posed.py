@@ -5,14 +5,12 @@ Nothing here loads a runtime: `check/scripts` writes scripts for runtimes that a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ...cases.conversion import NotExpressible, ask
-from ...cases.operators import operator_named, torch
-from ...cases.operators.openvino import GRU_SEQUENCE, OPERATORS
+from ...cases.conversion import NotExpressible, ask, nearest
 from ...cases.question import INVALID
 from ...vectors.exchange.node import LENGTHS, WEIGHTS, Posing
 from .runtime import Unsupported
@@ -127,18 +125,6 @@ TORCH = {"torch": TorchPosing()} | {
 """The runtimes that get a module of PyTorch's, by name."""
 
 
-def openvino_operator(question: Question) -> Operator:
-    """Find OpenVINO's operator that asks `question`: the question's own, or else GRUSequence-5."""
-    own = question.operator in {one.name for one in OPERATORS}
-    return operator_named(question.operator) if own else GRU_SEQUENCE
-
-
-def torch_operator(question: Question) -> Operator:
-    """Find PyTorch's operator that asks `question`: the question's own, or else GRU."""
-    own = operator_named(question.operator)
-    return own if own in torch.OPERATORS else torch.GRU
-
-
 @cache
 def openvino_core() -> Any:
     """Return OpenVINO's core; a single core loads each plugin only once."""
@@ -182,7 +168,8 @@ def decline(name: str, question: Question) -> None:
 
     Either the runtime says that it does not offer the question, or there is no way to ask it.
     """
-    family = "onnxruntime" if name.startswith("torch-onnx") else name.partition("-")[0]
+    chain = TORCH[name].packages if name in TORCH else ()
+    family = [name.partition("-")[0], *chain][-1]  # what runs the file that was made
     if name in ONNX_FILES and family == "onnxruntime":
         if question.attributes["layout"] == 1:
             raise Unsupported("layout 1: ONNX Runtime has no batchwise recurrent operators")
@@ -195,13 +182,16 @@ def decline(name: str, question: Question) -> None:
 
 
 def run_as(
-    operator: Operator, run: Callable[[Question], Mapping[str, Array]], question: Question
+    operators: Collection[Operator],
+    run: Callable[[Question], Mapping[str, Array]],
+    question: Question,
 ) -> Arrays:
-    """Run `question` by `run`, which answers questions of `operator`, and convert the outputs back.
+    """Run `question` by `run`, which answers questions of `operators`, and convert the outputs back.
 
-    Raises Unsupported where `operator` cannot ask the same. This includes every question that must be
-    refused: our conversion, not the runtime, would refuse or accept it.
+    Raises Unsupported where the nearest of these cannot ask the same. This includes every question that must
+    be refused: our conversion, not the runtime, would refuse or accept it.
     """
+    operator = nearest(question.operator, operators)
     if question.operator == operator.name:
         return dict(run(question))
     if question.theme == INVALID:

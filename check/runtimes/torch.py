@@ -18,9 +18,10 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import of_each_direction
+from ...cases.operators.torch import OPERATORS as MODULES
 from ...cases.question import sizes_of
 from .onnx_files import load_onnxruntime
-from .posed import EXACT, TORCH, decline, infer_openvino, run_as, torch_operator
+from .posed import EXACT, TORCH, decline, infer_openvino, run_as
 
 if TYPE_CHECKING:
     from ...cases.dtypes import Array, Arrays
@@ -165,7 +166,7 @@ class TorchRuntime:
         Raises Unsupported for what neither operator of PyTorch can ask, and for a dtype that the chain does
         not offer. What PyTorch, its exporter or the runtime behind it raises is raised.
         """
-        return run_as(torch_operator(question), self._run, question)
+        return run_as(MODULES, self._run, question)
 
     def _run(self, question: Question) -> Arrays:
         decline(self._name, question)

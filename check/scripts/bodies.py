@@ -29,7 +29,6 @@ from ..runtimes.posed import (
     TORCH,
     infer_openvino,
     openvino_core,
-    openvino_operator,
 )
 
 SECONDS = 60
@@ -158,7 +157,7 @@ def model_lines(question: Question, name: str) -> Iterator[str]:
 def _openvino_body(question: Question, name: str) -> ScriptBody:
     """Return the body for a model of one of OpenVINO's own nodes."""
     posing, node = OPENVINO[name], node_type(question)
-    operator = openvino_operator(question)
+    operator = OPERATORS[question.operator]
     constants = [
         t.name for t in operator.inputs if posing.constant_weights and t.role in ("w", "r", "b")
     ]

@@ -11,18 +11,18 @@ from pprint import pformat
 import numpy as np
 
 from ...cases.console import escape
-from ...cases.conversion import NotExpressible, ask
+from ...cases.conversion import NotExpressible, ask, nearest
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, RuntimeNotUsable
-from ...cases.operators import OPERATORS
-from ...cases.operators.onnx import GRU
+from ...cases.operators import OPERATORS, onnx, openvino, torch
 from ...cases.operators.readings import STORED, ReadingNames, about
+from ...cases.operators.signature import Operator
 from ...cases.question import Question
 from ...gen.formula import attribute_lines, equation_lines
 from ...vectors.case import REQUIRED, Case
 from ..observed.isolated import IsolatedRuntime
 from ..observed.source import check_reply
-from ..runtimes.posed import ONNX_FILES, OPENVINO, TORCH, decline, openvino_operator, torch_operator
+from ..runtimes.posed import ONNX_FILES, OPENVINO, TORCH, decline
 from ..runtimes.runtime import Unsupported, registered_runtime
 from . import standalone
 from .bodies import ScriptBody, body_of, dtype_text
@@ -44,16 +44,17 @@ def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
     stands for any runtime that reads ONNX files. Raises GrucibleError where the runtime is not asked the
     case, and RuntimeNotUsable for an unknown runtime.
     """
-    operator = OPERATORS[case.operator]
+    operators: Sequence[Operator] = (OPERATORS[case.operator],)
     if name in ONNX_FILES:
-        operator = GRU
+        operators = onnx.OPERATORS
     elif name in OPENVINO:
-        operator = openvino_operator(case.question)
+        operators = openvino.OPERATORS
     elif name in TORCH:
-        operator = torch_operator(case.question)
+        operators = torch.OPERATORS
     elif ":" not in name:
         registered_runtime(name)  # raises where there is none
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
+    operator = nearest(case.operator, operators)
     required, question = REQUIRED[case.dtype], case.question
     accepted = {names: (a.outputs, a.tolerances[required]) for names, a in case.answers.items()}
     try:

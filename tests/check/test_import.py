@@ -60,6 +60,9 @@ def test_what_was_exported_comes_back_whole(
         ("openvino", "openvino.GRUCell-3/core/*16/lbr-*"),
         ("webnn", "onnx.GRU-14/core/float16/*"),
         ("webnn", "webnn.gru/core/float16/*rzn*"),
+        ("webnn", "torch.GRUCell/core/float16/*"),
+        ("onnx", "keras.GRU/core/float16/*"),
+        ("openvino", "torch.GRU/core/bfloat16/*"),
     ],
 )
 def test_each_format_comes_back(layout: Any, select: str, tmp_path: Path, command: Command) -> None:

@@ -12,7 +12,8 @@ import secrets
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -20,14 +21,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import __version__
+from ...cases.conversion import NotExpressible, ask, nearest
 from ...cases.dtypes import Array, Arrays, dtype_name, numpy_dtype
 from ...cases.errors import needing
 from ...cases.files import writing_to
 from ...cases.operators import OPERATORS
+from ...cases.operators.readings import STORED
+from ...cases.operators.signature import Operator
 from ...cases.question import Question, pose
 from ...cases.selection import nothing_selected
 from ..block import arrays_by_path, attributes_from_json, canonical_json
-from ..case import Case
+from ..case import Answer, Case
 from ..vector_set import VectorSet
 from .manifest import (
     CASES,
@@ -96,7 +100,7 @@ def _export(
     contents: Contents,
     advance: Callable[[int], None],
 ) -> Exported:
-    write, left_out = _writer(layout), Counter[tuple[str, str]]()
+    write, left_out = _writer(layout, contents), Counter[tuple[str, str]]()
     entries: list[Entry] = []
     for case in (case for rows in vectors.slices() for case in rows.block.cases()):
         name = file_name(len(entries) + 1, case.id)
@@ -140,15 +144,40 @@ def check_place(out: Path) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _writer(layout: Layout) -> CaseLayout:
+def _writer(layout: Layout, contents: Contents) -> CaseLayout:
     """Return the writer of a layout; those that need a runtime's package import it now."""
     if layout == "raw":
         return write_raw_case
     if layout == "npz":
         return lambda folder, name, _, a: write_npz(folder, f"{CASES}/{name}.npz", a)
     with needing(layout, layout, f"export --to {layout}"):
-        write: CaseLayout = import_module(f".{layout}_model", __package__).write_case
+        module = import_module(f".{layout}_model", __package__)
+    write_own: CaseLayout = module.write_case
+
+    def write(folder: Path, name: str, case: Case, arrays: Mapping[str, Array]) -> dict[str, Place]:
+        if OPERATORS[case.operator] in module.OPERATORS:
+            return write_own(folder, name, case, arrays)
+        asked = _asked_as(module.OPERATORS, case)
+        write_own(folder, name, asked, arrays_of(asked, contents))
+        return write_npz(folder, f"{CASES}/{name}.own.npz", arrays)
+
     return write
+
+
+def _asked_as(operators: Collection[Operator], case: Case) -> Case:
+    """Convert a case into one of another owner's operators. Raises NotSayable where that is not exact."""
+    if case.tier != "required":
+        raise NotSayable(f"another operator has one right answer, and these cases are {case.tier}")
+    try:
+        asked = ask(case.question, nearest(case.operator, operators))
+    except NotExpressible as reason:
+        raise NotSayable(str(reason)) from None
+    outputs = asked.expected(case.answer.outputs)
+    tolerances = {name: asked.expected(limits) for name, limits in case.answer.tolerances.items()}
+    needed = {t.name for t in OPERATORS[asked.question.operator].outputs if t.required}
+    kept = {n: one for n, one in asked.question.outputs.items() if n in needed | outputs.keys()}
+    question = replace(asked.question, outputs=kept)
+    return Case(question, case.tier, {STORED: Answer(outputs, tolerances)})
 
 
 def arrays_of(case: Case, contents: Contents) -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """The layout `webnn`: JSON as the web platform's tests of WebNN have it.
 
 https://www.w3.org/TR/webnn/#api-mlgraphbuilder-gru. A case becomes a test, with a name and a graph of inputs,
-one operator and expectedOutputs. A case of another owner's operator does, too, where WebNN can ask the same.
+one operator and expectedOutputs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.conversion import NotExpressible, ask
-from ...cases.dtypes import Array, Arrays
-from ...cases.operators import OPERATORS
-from ...cases.operators.webnn import GRU, GRU_CELL
+from ...cases.dtypes import Array
+from ...cases.operators.webnn import OPERATORS
 from ...cases.question import Question
 from ..case import Case
 from .manifest import CASES, NotSayable, Place, write_npz
@@ -28,31 +26,15 @@ def write_case(
     """Write a JSON file for the case, and its tensors as npz."""
     if case.tier != "required":
         raise NotSayable(f"a test has one right answer, and these cases are {case.tier}")
-    try:
-        question, expected = _asked(case, arrays)
-    except NotExpressible as reason:
-        raise NotSayable(str(reason)) from None
-    test = {"name": case.id, "graph": _graph(question, expected)}
+    stored = {name: arrays.get(f"outputs/{name}") for name in case.question.outputs}
+    expected = {name: array for name, array in stored.items() if array is not None}
+    test = {"name": case.id, "graph": _graph(case.question, expected)}
     (folder / f"{CASES}/{name}.json").write_text(json.dumps(test) + "\n", encoding="utf-8")
     return write_npz(folder, f"{CASES}/{name}.npz", arrays)
 
 
-def _asked(case: Case, arrays: Mapping[str, Array]) -> tuple[Question, Arrays]:
-    """Pose the question of a case to WebNN, with the expected outputs if there are any.
-
-    Raises NotExpressible, naming what WebNN lacks.
-    """
-    stored = {name: arrays.get(f"outputs/{name}") for name in case.question.outputs}
-    outputs = {name: array for name, array in stored.items() if array is not None}
-    operator = OPERATORS[case.operator]
-    if operator in (GRU, GRU_CELL):
-        return case.question, outputs
-    asked = ask(case.question, GRU if "time" in operator.sizes.values() else GRU_CELL)
-    return asked.question, asked.expected(outputs)
-
-
 def _graph(question: Question, expected: Mapping[str, Array]) -> dict[str, Any]:
-    operator = OPERATORS[question.operator]
+    [operator] = [one for one in OPERATORS if one.name == question.operator]
     kind = question.operator.partition(".")[2]
 
     def named(name: str) -> str:
