@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 5_362,
+    "cases": 5_367,
     "vectors": 2_430,
     "gen": 4_205,
     "gen/variants": 2_900,
     "check": 13_146,
     "check/diagnosis": 3_200,
-    "tests": 26_619,
+    "tests": 26_727,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 25_315, 190, 27_037
+PACKAGE, MODULES, WORDS = 25_320, 190, 27_084
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
