@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_146,
     "check/diagnosis": 3_200,
-    "tests": 26_727,
+    "tests": 26_904,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 25_320, 190, 27_084
+PACKAGE, MODULES, WORDS = 25_320, 190, 27_116
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
