@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import chain, count, product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...cases.console import format_error
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.signature import Operator
 from ...cases.question import Question, QuestionError, pose
+from ..runtimes.runtime import Runtime
 
 MOST_RUNS = 100
 """Maximum judged runs of a layer inside a loop; the first ones."""
 BATCH, STEPS = 2, 8
 """The sizes of free dimensions for which none is given."""
+_RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan", "TensorIterator")
+"""The beginnings of the names of nodes that may be what a GRU became."""
 _TIMES = ("time", "seq", "len", "step", "frame")
 """Parts of the names of dimensions that count steps."""
 
 
 class Port(NamedTuple):
-    """An input of a model; a free dimension of its shape is a name, or None."""
+    """An input of a model; a free dimension of its shape is a name, or None. It may be left out."""
 
     name: str
     dtype: np.dtype[Any] | None
     shape: Sequence[int | str | None] | None
+    required: bool = True
 
 
 class Tap(NamedTuple):
@@ -38,19 +46,29 @@ class Tap(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A GRU in a model: its name there, the operator with the attributes given, and its tensors."""
+    """A GRU in a model: its name there, the operator with the attributes given, and its tensors.
+
+    It runs where each of its `conditions` has the value that stands beside it.
+    """
 
     name: str
     operator: Operator
     given: Mapping[str, Any]
     inputs: Mapping[str, Tap]
     outputs: Mapping[str, Tap]
+    conditions: Sequence[tuple[Tap, bool]] = ()
 
     def runs(self, values: Mapping[str, Array]) -> list[tuple[int, ...]]:
         """Find the places of the layer's runs in `values`: one of (), or those of all loops' rounds."""
         deepest = max([*self.inputs.values(), *self.outputs.values()], key=lambda tap: tap.loops)
         seen = values.get(deepest.name, np.zeros(()))
-        return [*product(*map(range, seen.shape[: deepest.loops]))]
+        runs = product(*map(range, seen.shape[: deepest.loops]))
+        known = [(tap, value) for tap, value in self.conditions if tap.name in values]
+        return [
+            run
+            for run in runs
+            if all(bool(values[tap.name][run[: tap.loops]]) == value for tap, value in known)
+        ]
 
     def question(
         self, values: Mapping[str, Array], run: tuple[int, ...]
@@ -64,8 +82,6 @@ class Layer(NamedTuple):
             for one in taps.values():
                 if one.name not in values:
                     raise QuestionError(f"the runtime gave no {one.name!r}")
-                if not values[one.name].size:
-                    raise QuestionError("it did not run")
             return {
                 name: np.ascontiguousarray(values[tap.name][run[: tap.loops]])
                 for name, tap in taps.items()
@@ -75,40 +91,54 @@ class Layer(NamedTuple):
         return pose(self.operator, self.given, inputs, outputs=[*outputs]), outputs
 
 
-class Network(Protocol):
+class Network(ABC):
     """An opened model, and the runtime that runs it.
 
     `unseen` says, by name, why layers that were found cannot be seen.
     """
 
-    version: str
-    ports: Sequence[Port]
-    layers: Sequence[Layer]
-    unseen: dict[str, str]
+    def __init__(self, file: str, runtime: str) -> None:
+        self.file, self.runtime, self.version = file, runtime, ""
+        self.ports: list[Port] = []
+        self.layers: list[Layer] = []
+        self.unseen: dict[str, str] = {}
 
+    @abstractmethod
     def run(self, feeds: Arrays) -> Arrays:
         """Run the model as it is; return its outputs by name."""
 
+    @abstractmethod
     def run_visibly(self, feeds: Arrays) -> Arrays:
         """Run the model with its layers visible; return its outputs and all that is seen, by name.
 
-        Layers that prove to be invisible move from `layers` to `unseen`.
+        Then `layers` has those that were seen, and `unseen` the others.
         """
+
+    def refused(self, error: Exception) -> GrucibleError:
+        """Make the error that the runtime does not run the model."""
+        return GrucibleError(f"{self.file}: {self.runtime} does not run it: {format_error(error)}")
+
+    def has_no_gru(self, kinds: Mapping[str, int]) -> GrucibleError:
+        """Make the error that there is no GRU; name the recurrent nodes among nodes of some `kinds`."""
+        others = [f"{n} {kind}" for kind, n in kinds.items() if kind.startswith(_RECURRENT)]
+        return GrucibleError(
+            f"{self.file}: holds no GRU; it has {', '.join(others) or 'no recurrent node'}"
+        )
 
 
 def check_feeds(ports: Sequence[Port], given: Arrays) -> Arrays:
     """Return the given inputs in the model's order. Raises GrucibleError where they do not fit."""
-    names = [port.name for port in ports]
+    names, needed = [port.name for port in ports], {port.name for port in ports if port.required}
     listed = ", ".join(names) or "no inputs"
-    for what, wrong in (("has no", set(names) - {*given}), ("has", {*given} - set(names))):
+    for what, wrong in (("has no", needed - {*given}), ("has", {*given} - set(names))):
         if wrong:
             raise GrucibleError(f"{what} {sorted(wrong)[0]!r}; the model takes {listed}")
     sizes: dict[str, int] = {}
-    for port in ports:
+    for port in (one for one in ports if one.name in given):
         array = given[port.name]
         if port.dtype is not None and array.dtype != port.dtype:
-            found, wanted = dtype_name(array.dtype), dtype_name(port.dtype)
-            raise GrucibleError(f"{port.name} is {found}; the model takes {wanted}")
+            kinds = dtype_name(array.dtype), dtype_name(port.dtype)
+            raise GrucibleError(f"{port.name} is {kinds[0]}; the model takes {kinds[1]}")
         wanted = array.shape if port.shape is None else tuple(port.shape)
         known = [sizes.setdefault(w, n) if isinstance(w, str) else w
                  for w, n in zip(wanted, array.shape, strict=False)]  # fmt: skip
@@ -116,7 +146,7 @@ def check_feeds(ports: Sequence[Port], given: Arrays) -> Arrays:
         if len(wanted) != array.ndim or not all(fits):
             shown = ", ".join(str(axis or "?") for axis in wanted)
             raise GrucibleError(f"{port.name} has shape {array.shape}; the model takes ({shown})")
-    return {name: given[name] for name in names}
+    return {name: given[name] for name in names if name in given}
 
 
 def draw_feeds(ports: Sequence[Port], sizes: Mapping[str, int]) -> tuple[Arrays, str]:
@@ -132,7 +162,7 @@ def draw_feeds(ports: Sequence[Port], sizes: Mapping[str, int]) -> tuple[Arrays,
         for at, axis in enumerate(port.shape):
             if not isinstance(axis, int):
                 name = axis or f"{port.name}.{at}"
-                found.setdefault(name, sizes.get(name, _usual(name, at)))
+                found.setdefault(name, sizes.get(name, _usual(axis or "", at)))
     for name in sizes:
         if name not in found:
             raise GrucibleError(
@@ -176,14 +206,16 @@ def _draw(port: Port, sizes: Mapping[str, int], steps: int) -> Array:
     return numbers
 
 
-def name_apart(name: str, taken: Mapping[str, object] | set[str]) -> str:
+def run_saved(function: Runtime, name: str, save: Callable[[str], object], feeds: Arrays) -> Arrays:
+    """Save a model to a file of this name, and call a function of the user's with its path and inputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, name))
+        save(path)
+        found: Any = function.run(path, dict(feeds))  # type: ignore[call-arg, arg-type]
+        return {str(one): np.array(array) for one, array in found.items()}
+
+
+def name_apart(name: str, taken: Container[str]) -> str:
     """Return the name, with a number where it is taken."""
-    return next(one for one in _numbered(name) if one not in taken)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}-{number}"
-        number += 1
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(one for one in names if one not in taken)

@@ -35,17 +35,16 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     notes = [note, _compare(own, values, unjudged)]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
-    for layer in network.layers:
-        runs = layer.runs(values)
+    for name in dict.fromkeys(layer.name for layer in network.layers):
+        same = [layer for layer in network.layers if layer.name == name]
+        runs = [(layer, run) for layer in same for run in layer.runs(values)]
         if not runs:
-            unjudged[f"layer {layer.name}"] = "it did not run"
+            unjudged[f"layer {name}"] = "it did not run"
         if len(runs) > MOST_RUNS:
-            notes.append(
-                f"layer {layer.name} ran {len(runs)} times; the first {MOST_RUNS} are judged"
-            )
-        for number, run in enumerate(runs[:MOST_RUNS], 1):
-            name = f"{layer.name}-run{number}" if run else layer.name
-            tests.append((name, partial(_case, layer, values, run, layers, unjudged)))
+            notes.append(f"layer {name} ran {len(runs)} times; the first {MOST_RUNS} are judged")
+        for number, (layer, run) in enumerate(runs[:MOST_RUNS], 1):
+            called = f"{name}-run{number}" if len(runs) > 1 else name
+            tests.append((called, partial(_case, layer, values, run, layers, unjudged)))
     name = Path(file).stem if _is_file(file) else file.rpartition(":")[2]
     tree = collect(f"the GRUs of {Path(file).name}, as {runtime} ran them", name, tests)
     if not tree["cases"]:
@@ -67,8 +66,18 @@ def _is_file(file: str) -> bool:
 
 def _open(file: str, runtime: str) -> Network:
     """Open a model on a runtime."""
+    if not _is_file(file):
+        with needing("torch", "torch", "a function that makes a module"):
+            from .torch_module import TorchNetwork
+        return TorchNetwork(file, runtime)
     if not Path(file).is_file():
-        raise GrucibleError(f"{file}: no such file; expected an ONNX model")
+        raise GrucibleError(
+            f"{file}: no such file; expected an ONNX model, or an OpenVINO IR (.xml)"
+        )
+    if file.endswith(".xml"):
+        with needing("openvino", "openvino", "an OpenVINO model"):
+            from .openvino_ir import OpenVinoNetwork
+        return OpenVinoNetwork(file, runtime)
     with needing("onnx", "onnx", "an ONNX model"):
         from .onnx_graph import OnnxNetwork
     return OnnxNetwork(file, runtime)

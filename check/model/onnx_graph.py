@@ -1,20 +1,19 @@
 """ONNX models: finding GRU nodes, also in subgraphs, and making what they take and give visible.
 
 A value inside a subgraph leaves it as one more output: a scan output of a Loop or Scan, which stacks the
-rounds, or an output of both branches of an If, which is empty where the other branch ran.
+rounds, or an output of both branches of an If, which means nothing where the other branch ran.
 """
 
 from __future__ import annotations
 
 import copy
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import onnx
+import onnx.inliner
 from onnx import helper, numpy_helper
 
 from ...cases.console import format_error
@@ -25,7 +24,7 @@ from ...cases.question import QuestionError
 from ..importing.readers import ONNX_DOMAINS, check_opset, gru_node
 from ..runtimes.onnx_files import loader_of
 from ..runtimes.runtime import load_runtime
-from .network import Layer, Port, Tap, name_apart
+from .network import Layer, Network, Port, Tap, name_apart, run_saved
 
 RUNTIMES = {
     "onnxruntime": "onnxruntime",
@@ -38,7 +37,6 @@ RUNTIMES = {
     "mnn-kernel": "mnn-kernel",
 }
 """The runtimes that run a whole ONNX model, and the runtime whose loader each takes."""
-_RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan")
 _STACKING = ("Loop", "Scan")
 
 
@@ -64,65 +62,49 @@ def _scopes(scope: _Scope) -> Iterator[_Scope]:
                 yield from _scopes(_Scope(attribute.g, node, scope))
 
 
-class OnnxNetwork:
+class OnnxNetwork(Network):
     """An ONNX model on a runtime of `RUNTIMES`, or on a function from a path and inputs to outputs."""
 
     def __init__(self, file: str, runtime: str) -> None:
-        self._file, self._runtime = file, runtime
+        super().__init__(file, runtime)
         self._run, self.version = _runner(runtime, Path(file).name)
         self._model = _load(Path(file))
         given = {one.name for one in self._model.graph.initializer}
-        fed = [one for one in self._model.graph.input if one.name not in given]
-        self.ports = [_port(one) for one in fed]
-        self.unseen: dict[str, str] = {}
+        self.ports = [_port(one) for one in self._model.graph.input if one.name not in given]
         self._visible = _Visible(self._model, inside=True)
-        self._take(self._visible)
-        if not self.layers:
-            found = Counter(
-                n.op_type for s in _scopes(_Scope(self._model.graph)) for n in s.graph.node
-            )
-            others = [f"{found[kind]} {kind}" for kind in _RECURRENT if found[kind]]
-            raise GrucibleError(
-                f"{file}: holds no GRU node; it has {' and '.join(others) or 'no recurrent node'}"
-            )
+        self.layers, self.unseen = self._visible.layers, self._visible.unseen
+        if not self.layers and not self.unseen:
+            scopes = _scopes(_Scope(self._model.graph))
+            raise self.has_no_gru(Counter(n.op_type for one in scopes for n in one.graph.node))
         try:
             check_opset(self._model)
         except QuestionError as why:
             raise GrucibleError(f"{file}: {why}; convert it: onnx.version_converter") from None
-
-    def _take(self, visible: _Visible) -> None:
-        self.layers, unseen = visible.layers, visible.unseen
-        self.unseen |= unseen
 
     def run(self, feeds: Arrays) -> Arrays:
         """Run the model as it is; return its outputs by name."""
         return self._outputs(self._model, feeds)
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
-        """Run the model with its layers visible; return its outputs and all that is seen, by name."""
+        """Run the model with its layers visible; where that fails, without those in subgraphs."""
         try:
             found = self._outputs(self._visible.model, feeds)
-        except GrucibleError as why:
-            inside = [one.name for one in self.layers if one.name in self._visible.inside]
-            if not inside:
+        except GrucibleError as error:
+            if not self._visible.inside:
                 raise
-            self._visible = _Visible(self._model, inside=False)
-            found = self._outputs(self._visible.model, feeds)
-            self._take(self._visible)
-            self.unseen |= dict.fromkeys(
-                inside, f"in a subgraph, which fails with its values visible: {why}"
-            )
+            why = f"in a subgraph, and with its values visible, {str(error).removeprefix(f'{self.file}: ')}"
+            self.unseen |= dict.fromkeys(self._visible.inside, why)
+            visible = _Visible(self._model, inside=False)
+            self.layers = visible.layers
+            found = self._outputs(visible.model, feeds)
         constants = {one.name: numpy_helper.to_array(one) for one in self._model.graph.initializer}
         return constants | feeds | found
 
     def _outputs(self, model: Any, feeds: Arrays) -> Arrays:
-        names = [one.name for one in model.graph.output]
         try:
-            return self._run(model, names, feeds)
+            return self._run(model, [one.name for one in model.graph.output], feeds)
         except Exception as error:  # runtimes raise many types
-            raise GrucibleError(
-                f"{self._file}: {self._runtime} does not run it: {format_error(error)}"
-            ) from None
+            raise self.refused(error) from None
 
 
 _Run = Callable[[Any, Sequence[str], Arrays], Arrays]
@@ -134,11 +116,7 @@ def _runner(runtime: str, file: str) -> tuple[_Run, str]:
         function = load_runtime(runtime)
 
         def call(model: Any, _: Sequence[str], feeds: Arrays) -> Arrays:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, file)
-                path.write_bytes(model.SerializeToString())
-                found: Any = function.run(str(path), dict(feeds))  # type: ignore[call-arg, arg-type]
-                return {name: np.array(array) for name, array in found.items()}
+            return run_saved(function, file, lambda path: onnx.save(model, path), feeds)
 
         return call, function.version
     if runtime not in RUNTIMES:
@@ -216,7 +194,8 @@ class _Visible:
             given, takes, gives = gru_node(node)
             inputs = {tensor: self._tap(scope, value) for tensor, value in takes.items()}
             outputs = {tensor: self._tap(scope, value) for tensor, value in gives.items()}
-            self.layers.append(Layer(name, GRU, given, inputs, outputs))
+            conditions = [*self._conditions(scope)]
+            self.layers.append(Layer(name, GRU, given, inputs, outputs, conditions))
         except QuestionError as why:
             self.unseen[name] = str(why)
 
@@ -232,6 +211,15 @@ class _Visible:
         if name not in {one.name for one in (*graph.output, *graph.input, *graph.initializer)}:
             graph.output.append(onnx.ValueInfoProto(name=name))
         return Tap(name, loops)
+
+    def _conditions(self, scope: _Scope) -> Iterator[tuple[Tap, bool]]:
+        """Make the conditions visible under which a graph runs."""
+        while scope.parent:
+            for attribute in scope.holder.attribute if scope.holder.op_type == "If" else ():
+                if attribute.g is scope.graph:
+                    value = attribute.name == "then_branch"
+                    yield self._tap(scope.parent, scope.holder.input[0]), value
+            scope = scope.parent
 
     def _lift(self, scope: _Scope, name: str) -> str:
         """Lead a value out of a subgraph, and return its name outside."""
@@ -257,8 +245,8 @@ class _Visible:
             ):
                 other = attribute.g
                 if len(other.output) < len(scope.graph.output):
-                    empty = self._new_name(f"{name}_empty")
-                    _give(other, _empty(empty, *self._types.get(name, (1, 3))), empty)
+                    other_name = self._new_name(f"{name}_other")
+                    _give(other, _stand_in(other_name, *self._types.get(name, (1, 3))), other_name)
         element, rank = self._types.get(name, (1, 3))
         self._types[outer] = element, rank + (kind in _STACKING)
         self._lifted[key] = outer
@@ -276,9 +264,9 @@ def _give(graph: Any, node: Any, name: str) -> None:
     graph.output.append(onnx.ValueInfoProto(name=name))
 
 
-def _empty(name: str, kind: int, rank: int) -> Any:
+def _stand_in(name: str, kind: int, rank: int) -> Any:
     return helper.make_node(
-        "Constant", [], [name], value=helper.make_tensor("", kind, [0] * rank, [])
+        "Constant", [], [name], value=helper.make_tensor("", kind, [1] * rank, [0])
     )
 
 

@@ -228,6 +228,24 @@ def _drop(place: int) -> Callable[[Any], None]:
     return change
 
 
+def ir(path: str, inputs: dict[str, Any], swapped: int = -1) -> dict[str, Any]:
+    """OpenVINO, as a function of the user's own; the GRU of this number takes one unit for another in R."""
+    import openvino
+
+    model = openvino.Core().read_model(path)
+    found = [one for one in model.get_ordered_ops() if one.get_type_name() == "GRUSequence"]
+    for one in found[swapped : swapped + 1] if swapped >= 0 else ():
+        weights = np.ascontiguousarray(one.input_value(4).get_node().data[..., ::-1])
+        one.input(4).replace_source_output(openvino.op.Constant(weights).output(0))
+    compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    outputs = compiled(list(inputs.values()))
+    return {port.get_any_name(): array for port, array in outputs.items()}
+
+
+def second_swapped(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    return ir(path, inputs, 1)
+
+
 def __getattr__(name: str) -> Any:
     """Make a runtime such as `reset_of_gru2`, `no_bias_of_both`, `no_lengths_of_both`, `no_state_of_high`."""
     mistake, _, layer = name.partition("_of_")

@@ -1,0 +1,159 @@
+"""OpenVINO models in IR: finding GRUSequence and GRUCell, also in loops, and making them visible.
+
+A body of a TensorIterator or Loop takes all its values by parameters. What a GRU in it takes and gives leaves
+the loop stacked over its rounds. A GRU in an If is found, and not seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import openvino as ov
+from openvino.opset13 import result, unsqueeze
+
+from ...cases.console import format_error
+from ...cases.dtypes import Arrays
+from ...cases.errors import GrucibleError
+from ...cases.operators.openvino import OPERATORS
+from ..runtimes.posed import OPENVINO, infer_openvino, openvino_core
+from ..runtimes.runtime import load_runtime
+from .network import Layer, Network, Port, Tap, name_apart, run_saved
+
+_KINDS = {one.name.partition(".")[2].rpartition("-")[0]: one for one in OPERATORS}
+_LOOPS = ("TensorIterator", "Loop")
+
+
+class _Found(NamedTuple):
+    """A GRU, the model or body that it is in, and the loops around it, the innermost first."""
+
+    node: Any
+    graph: Any
+    loops: tuple[tuple[Any, Any], ...]
+    seen: bool
+
+
+def _found(
+    graph: Any, loops: tuple[tuple[Any, Any], ...] = (), *, seen: bool = True
+) -> Iterator[_Found]:
+    """Yield the nodes of a graph and of the bodies in it; those in an If are not `seen`."""
+    for node in graph.get_ordered_ops():
+        kind = node.get_type_name()
+        yield _Found(node, graph, loops, seen)
+        if kind in _LOOPS:
+            body = node.get_function()
+            yield from _found(body, ((node, graph), *loops), seen=seen)
+        if kind == "If":
+            for body in (node.get_then_body(), node.get_else_body()):
+                yield from _found(body, loops, seen=False)
+
+
+class OpenVinoNetwork(Network):
+    """An OpenVINO model on OpenVINO's CPU plugin, as check's `openvino` runtimes, or on a function."""
+
+    def __init__(self, file: str, runtime: str) -> None:
+        self._function = load_runtime(runtime) if ":" in runtime else None
+        if not self._function and runtime not in OPENVINO:
+            raise GrucibleError(
+                f"{file}: an OpenVINO model runs on openvino or a package.module:function, not on {runtime}"
+            )
+        super().__init__(file, runtime)
+        version = f"{ov.get_version().partition('-')[0]} CPU"
+        self.version = self._function.version if self._function else version
+        self._model, self._visible = _read(file), _read(file)
+        self.ports = [_port(one) for one in self._model.inputs]
+        self._names = [_name(one) for one in self._model.outputs]
+        nodes = [*_found(self._visible)]
+        for one in nodes:
+            if one.node.get_type_name() in _KINDS:
+                self._add(one)
+        if not self.layers and not self.unseen:
+            raise self.has_no_gru(Counter(one.node.get_type_name() for one in nodes))
+
+    def _add(self, found: _Found) -> None:
+        node, operator = found.node, _KINDS[found.node.get_type_name()]
+        name = name_apart(
+            node.get_friendly_name(), {one.name for one in self.layers} | {*self.unseen}
+        )
+        if not found.seen:
+            self.unseen[name] = "in an If, whose values OpenVINO does not show"
+            return
+        given = {
+            n: value
+            for n, value in node.get_attributes().items()
+            if value not in ([], 0.0) or value is False
+        }
+        inputs = {
+            tensor.name: self._tap(found, f"{name}/{tensor.name}", node.input_value(at))
+            for at, tensor in enumerate(operator.inputs)
+            if at < node.get_input_size()
+        }
+        outputs = {
+            tensor.name: self._tap(found, f"{name}/{tensor.name}", node.output(at))
+            for at, tensor in enumerate(operator.outputs)
+        }
+        self.layers.append(Layer(name, operator, given, inputs, outputs))
+
+    def _tap(self, found: _Found, name: str, value: Any) -> Tap:
+        """Make a value visible as an output of the model, stacked over the rounds of all loops."""
+        graph = found.graph
+        for loop, outside in found.loops:
+            stacked = unsqueeze(value, 0)
+            graph.add_results([result(stacked)])
+            value, graph = loop.get_concatenated_slices(stacked.output(0), 0, 1, 1, -1, 0), outside
+        made = result(value)
+        made.output(0).get_tensor().add_names({name})
+        graph.add_results([made])
+        self._names.append(name)
+        return Tap(name, len(found.loops))
+
+    def run(self, feeds: Arrays) -> Arrays:
+        """Run the model as it is; return its outputs by name."""
+        return self._outputs(self._model, feeds)
+
+    def run_visibly(self, feeds: Arrays) -> Arrays:
+        """Run the model with its layers visible; return its outputs and all that is seen, by name."""
+        return self._outputs(self._visible, feeds)
+
+    def _outputs(self, model: Any, feeds: Arrays) -> Arrays:
+        try:
+            if self._function:
+                name, save = Path(self.file).name, partial(ov.serialize, model)
+                return self._renamed(model, run_saved(self._function, name, save, feeds))
+            found = infer_openvino(model, OPENVINO[self.runtime].properties)(feeds)
+        except Exception as error:
+            raise self.refused(error) from None
+        return dict(zip(self._names, found, strict=False))
+
+    def _renamed(self, model: Any, found: Arrays) -> Arrays:
+        """Give outputs, which may have any name of theirs, the names of this object."""
+        names = [
+            (one, port.get_names()) for one, port in zip(self._names, model.outputs, strict=False)
+        ]
+        return {one: found[name] for one, several in names for name in several if name in found}
+
+
+def _read(file: str) -> Any:
+    try:
+        return openvino_core().read_model(file)
+    except Exception as error:
+        why = format_error(error)
+        beside = Path(file).with_suffix(".bin")
+        missing = "" if beside.is_file() else f"; its weights {beside.name} are not beside it"
+        raise GrucibleError(f"{file}: is no OpenVINO model ({why}){missing}") from None
+
+
+def _name(port: Any) -> str:
+    names = sorted(port.get_names())
+    return names[0] if names else str(port.get_node().get_friendly_name())
+
+
+def _port(port: Any) -> Port:
+    shape = port.get_partial_shape()
+    axes: Sequence[int | None] | None = None
+    if shape.rank.is_static:
+        axes = [axis.get_length() if axis.is_static else None for axis in shape]
+    return Port(_name(port), port.get_element_type().to_dtype(), axes)

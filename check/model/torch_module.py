@@ -1,0 +1,198 @@
+"""PyTorch modules: each call of an nn.GRU or nn.GRUCell in them, seen by hooks.
+
+The operator torch.GRU has one layer. So a GRU of several layers is run again, layer by layer. It is judged if
+that gives the bits of its own outputs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn.utils import rnn
+
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.errors import GrucibleError
+from ...cases.operators.layout import of_both_directions
+from ...cases.operators.torch import GRU, GRU_CELL
+from ..runtimes.runtime import load_runtime
+from ..runtimes.torch import make_tensor
+from .network import Layer, Network, Port, Tap
+
+_GRUS = (torch.nn.GRU, torch.nn.GRUCell)
+
+
+class _Call(NamedTuple):
+    """A call of a GRU: what it was given, as a dict of its arguments, and what it gave."""
+
+    name: str
+    module: Any
+    arguments: Mapping[str, Any]
+    output: Any
+
+
+class TorchNetwork(Network):
+    """The module that a function of the user's makes, in evaluation mode, on the CPU."""
+
+    def __init__(self, file: str, runtime: str) -> None:
+        if runtime != "torch":
+            raise GrucibleError(
+                f"{file}: a function that makes a module runs on torch, not on {runtime}"
+            )
+        super().__init__(file, runtime)
+        make: Any = load_runtime(file).run
+        self._module, self.version = make(), torch.__version__
+        if not isinstance(self._module, torch.nn.Module):
+            raise GrucibleError(
+                f"{file}: gave a {type(self._module).__name__}; expected a torch.nn.Module"
+            )
+        self._module.eval()
+        self._grus = {
+            n or "module": m for n, m in self._module.named_modules() if isinstance(m, _GRUS)
+        }
+        if not self._grus:
+            raise self.has_no_gru(Counter(type(one).__name__ for one in self._module.modules()))
+        takes = inspect.signature(self._module.forward).parameters.values()
+        self.ports = [Port(one.name, None, None, one.default is one.empty) for one in takes]
+        self._values: Arrays = {}
+
+    def run(self, feeds: Arrays) -> Arrays:
+        """Call the module; return its outputs by number, `output` where there is one."""
+        try:
+            with torch.no_grad():
+                outputs = self._module(
+                    **{name: make_tensor(array) for name, array in feeds.items()}
+                )
+        except Exception as error:  # a user's module raises anything
+            raise self.refused(error) from None
+        return dict(_named(outputs, "output"))
+
+    def run_visibly(self, feeds: Arrays) -> Arrays:
+        """Call the module with hooks; return its outputs and all that its GRUs were given and gave."""
+        calls: list[_Call] = []
+
+        def see(name: str) -> Any:
+            def hook(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+                given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+                calls.append(_Call(name, module, given, output))
+
+            return hook
+
+        hooks = [m.register_forward_hook(see(n), with_kwargs=True) for n, m in self._grus.items()]
+        outputs = self.run(feeds)
+        for one in hooks:
+            one.remove()
+        self.unseen |= dict.fromkeys(
+            self._grus.keys() - {call.name for call in calls}, "it did not run"
+        )
+        with torch.no_grad():
+            for call in calls:
+                self._add(call)
+        return self._values | outputs
+
+    def _add(self, call: _Call) -> None:
+        layers = [call]
+        if getattr(call.module, "num_layers", 1) > 1:
+            layers = [*_layer_by_layer(call)]
+            again, states = layers[-1].output[0], torch.cat([one.output[1] for one in layers])
+            own, state = call.output
+            if not (_same(_data(again), _data(own)) and _same(states, state)):
+                self.unseen[call.name] = "its layers one by one give other outputs than all at once"
+                return
+        for one in layers:
+            cell = isinstance(one.module, torch.nn.GRUCell)
+            given, inputs, outputs = (_cell if cell else _sequence)(one)
+            place = f"{one.name}/{len(self.layers)}"
+            values = {f"{place}/{name}": array for name, array in (inputs | outputs).items()}
+            self._values |= values
+            takes, gives = (
+                {name: Tap(f"{place}/{name}") for name in some} for some in (inputs, outputs)
+            )
+            self.layers.append(Layer(one.name, GRU_CELL if cell else GRU, given, takes, gives))
+
+
+def _layer_by_layer(call: _Call) -> Iterator[_Call]:
+    """Run the layers of a GRU one after another, each as a GRU of one layer."""
+    whole, x = call.module, call.arguments["input"]
+    hx, directions = call.arguments.get("hx"), 1 + whole.bidirectional
+    for layer in range(whole.num_layers):
+        size = whole.input_size if layer == 0 else directions * whole.hidden_size
+        one = torch.nn.GRU(size, whole.hidden_size, 1, whole.bias, whole.batch_first, 0.0,
+                           whole.bidirectional, dtype=whole.weight_ih_l0.dtype).eval()  # fmt: skip
+        for name, parameter in one.named_parameters():
+            parameter.copy_(getattr(whole, name.replace("_l0", f"_l{layer}")))
+        state = None if hx is None else hx[layer * directions : (layer + 1) * directions]
+        output = one(x, state)
+        yield _Call(f"{call.name}.{layer}", one, {"input": x, "hx": state}, output)
+        x = output[0]
+
+
+def _sequence(call: _Call) -> tuple[dict[str, Any], Arrays, Arrays]:
+    """Return attributes, inputs and outputs of a call of an nn.GRU of one layer."""
+    module, x, state = call.module, call.arguments["input"], call.arguments.get("hx")
+    given = {
+        "input_size": module.input_size,
+        "hidden_size": module.hidden_size,
+        "batch_first": bool(module.batch_first),
+        "bidirectional": bool(module.bidirectional),
+    }
+    output, last = call.output
+    inputs: Arrays = {}
+    if isinstance(x, rnn.PackedSequence):
+        x, lengths = rnn.pad_packed_sequence(x, module.batch_first)
+        output, _ = rnn.pad_packed_sequence(output, module.batch_first)
+        inputs["lengths"] = lengths.numpy()
+    elif x.dim() == 2:  # no batch
+        at = 0 if module.batch_first else 1
+        x, output, last = x.unsqueeze(at), output.unsqueeze(at), last.unsqueeze(1)
+        state = None if state is None else state.unsqueeze(1)
+    inputs["input"] = _array(x)
+    if state is not None:
+        inputs["h_0"] = _array(state)
+    inputs |= {name: _array(one) for name, one in module.named_parameters()}
+    outputs = {"output": _array(output), "h_n": _array(last)}
+    return given, of_both_directions(GRU, GRU.with_defaults(given), inputs), outputs
+
+
+def _cell(call: _Call) -> tuple[dict[str, Any], Arrays, Arrays]:
+    """Return attributes, inputs and outputs of a call of an nn.GRUCell."""
+    module, x, state = call.module, call.arguments["input"], call.arguments.get("hx")
+    given = {"input_size": module.input_size, "hidden_size": module.hidden_size}
+    rows = {"input": x} if state is None else {"input": x, "hidden": state}
+    inputs = {name: np.atleast_2d(_array(one)) for name, one in rows.items()}
+    inputs |= {name: _array(one) for name, one in module.named_parameters()}
+    return given, inputs, {"output": np.atleast_2d(_array(call.output))}
+
+
+def _array(tensor: Any) -> Array:
+    """Copy a tensor into an array; bfloat16 by its bits."""
+    tensor = tensor.detach().cpu().contiguous()
+    if tensor.dtype == torch.bfloat16:
+        return np.array(tensor.view(torch.int16).numpy()).view(FLOAT_TYPES["bfloat16"].numpy)
+    return np.array(tensor.numpy())
+
+
+def _named(outputs: Any, name: str) -> Iterator[tuple[str, Array]]:
+    """Yield the tensors of a module's outputs, with names made of their places."""
+    if isinstance(outputs, torch.Tensor):
+        yield name, _array(outputs)
+    elif isinstance(outputs, rnn.PackedSequence):
+        yield name, _array(outputs.data)
+    elif isinstance(outputs, Mapping):
+        for key, one in outputs.items():
+            yield from _named(one, f"{name}.{key}")
+    elif isinstance(outputs, (list, tuple)):
+        for number, one in enumerate(outputs):
+            yield from _named(one, f"{name}.{number}")
+
+
+def _data(output: Any) -> Any:
+    return output.data if isinstance(output, rnn.PackedSequence) else output
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(torch.equal(one, other))

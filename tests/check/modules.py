@@ -1,0 +1,96 @@
+"""Modules of PyTorch with GRUs, as people write them; some with a mistake in one layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Tagger(nn.Module):
+    """Two bidirectional layers over packed rows, a cell that is called at each step, and a GRU of its states."""
+
+    def __init__(self, top: type[nn.GRU] = nn.GRU) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.encoder = nn.GRU(4, 5, 2, bidirectional=True, batch_first=True)
+        self.cell = nn.GRUCell(10, 3)
+        self.top = top(3, 3, bias=False)
+
+    def forward(self, x: Any, lengths: Any = None) -> Any:
+        if lengths is None:
+            y, _ = self.encoder(x)
+        else:
+            rows = nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+            y, _ = nn.utils.rnn.pad_packed_sequence(self.encoder(rows)[0], batch_first=True)
+        state, states = None, []
+        for step in range(y.shape[1]):
+            state = self.cell(y[:, step], state)
+            states.append(state)
+        found, last = self.top(torch.stack(states), torch.ones(1, len(x), 3))
+        return {"found": found, "last": last}
+
+
+class Doubled(nn.GRU):
+    """A GRU that gets its first step wrong."""
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+        return super().forward(input, 2 * hx)
+
+
+class Several(nn.GRU):
+    """A GRU whose layers, one by one, give something else."""
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+        output, state = super().forward(input, hx)
+        return output, state + 1
+
+
+class Dense(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside = nn.LSTM(2, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.inside(x)[0]
+
+
+def tagger() -> nn.Module:
+    return Tagger()
+
+
+def wrong_top() -> nn.Module:
+    return Tagger(Doubled)
+
+
+def wrong_encoder() -> nn.Module:
+    module = Tagger()
+    module.encoder = Several(4, 5, 2, bidirectional=True, batch_first=True)
+    return module
+
+
+def dense() -> nn.Module:
+    return Dense()
+
+
+def no_module() -> str:
+    return "a text"
+
+
+class Enhancer(nn.Module):
+    """Three layers, each a GRU of its own, as an exporter gets them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.grus = nn.ModuleList([nn.GRU(6, 5), nn.GRU(5, 4), nn.GRU(4, 6)])
+
+    def forward(self, x: Any) -> Any:
+        for gru in self.grus:
+            x, _ = gru(x)
+        return torch.sigmoid(x)
+
+
+def enhancer() -> nn.Module:
+    return Enhancer()

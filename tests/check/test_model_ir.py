@@ -1,0 +1,83 @@
+"""`grucible model` on OpenVINO's IR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+ov: Any = pytest.importorskip("openvino")
+
+from grucible.vectors.vector_set import load_vectors  # noqa: E402
+
+from .conftest import Command  # noqa: E402
+from .test_model import MADE, at, bad, wrong_layers  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The networks, as OpenVINO's converter writes them."""
+    folder, found = tmp_path_factory.mktemp("ir"), {}
+    for name, make in MADE.items():
+        found[name] = folder / f"{name}.xml"
+        model = ov.Core().read_model(make(folder / f"{name}.onnx"))
+        ov.save_model(model, found[name], compress_to_fp16=False)
+    return found
+
+
+@pytest.mark.parametrize("runtime", ["openvino", at("ir")])
+@pytest.mark.parametrize(("name", "layers", "cases"), [("enhancer", 3, 3), ("decoder", 2, 16)])
+def test_layers_of_an_ir_are_judged(
+    name: str, layers: int, cases: int, runtime: str, models: dict[str, Path], command: Command
+) -> None:
+    """Also those in a Loop, whose rounds OpenVINO joins."""
+    ended = command("model", models[name], "--runtime", runtime, "--json")
+    assert (ended.status, ended.report["verdict"]) == (0, "conforms")
+    assert len(set(ended.report["model"]["layers"].values())) == layers
+    assert ended.report["summary"]["passed"] == cases
+    assert all(case["id"].startswith("openvino.GRUSequence-5/") for case in ended.report["cases"])
+
+
+def test_lengths_are_seen(models: dict[str, Path], tmp_path: Path, command: Command) -> None:
+    """OpenVINO 2026.4 ignores them where a dimension is free, and the diagnosis says so."""
+    out = tmp_path / "kept.h5"
+    ended = command("model", models["tagger"], "--runtime", "openvino", "--save", out)
+    [case] = load_vectors(out)
+    assert case.question.attributes["direction"] == "bidirectional"
+    lengths, steps = case.inputs["sequence_lengths"], case.inputs["X"].shape[1]
+    assert lengths.max() == steps > lengths.min()
+    if ended.status:
+        assert "sequence_lengths ignored" in " ".join(ended.out.split())
+
+
+def test_a_mistake_is_found_in_its_layer(models: dict[str, Path], command: Command) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("second_swapped"), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "does not conform")
+    layers = list(ended.report["model"]["layers"].values())
+    assert len(layers) == 3
+    assert wrong_layers(ended.report) == {sorted(layers, key=lambda n: int(n.split("_")[1]))[1]}
+
+
+def test_what_an_if_hides_is_not_called_right(models: dict[str, Path], command: Command) -> None:
+    ended = command("model", models["spotter"], "--runtime", "openvino", "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    [why] = ended.report["model"]["unjudged"].values()
+    assert "in an If" in why
+
+
+def test_files_that_cannot_be_judged_get_one_line(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    bad(command("model", models["enhancer"], "--runtime", "onnxruntime"), "runs on openvino")
+    alone = tmp_path / "alone.xml"
+    alone.write_bytes(models["enhancer"].read_bytes())
+    bad(command("model", alone, "--runtime", "openvino"), "alone.bin")
+    alone.write_text("<net>")
+    bad(command("model", alone, "--runtime", "openvino"), "no OpenVINO model")
+    ops = ov.opset13
+    x = ops.parameter([2, 3], float, name="x")
+    ov.save_model(ov.Model([ops.relu(x)], [x], "relu"), tmp_path / "relu.xml")
+    bad(command("model", tmp_path / "relu.xml", "--runtime", "openvino"), "holds no GRU")

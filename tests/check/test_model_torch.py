@@ -1,0 +1,101 @@
+"""`grucible model` on modules of PyTorch, seen by hooks."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch: Any = pytest.importorskip("torch")
+
+from grucible.vectors.vector_set import load_vectors  # noqa: E402
+
+from . import modules  # noqa: E402
+from .conftest import Command, Ended  # noqa: E402
+from .test_model import at as onnx_at  # noqa: E402
+from .test_model import bad, wrong_layers  # noqa: E402
+
+STEPS = 6
+
+
+def made(function: str) -> str:
+    return f"{modules.__file__}:{function}"
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    chance = np.random.default_rng(0)
+    x = chance.standard_normal((3, STEPS, 4)).astype(np.float32)
+    np.savez(tmp_path / "in.npz", x=x, lengths=np.array([2, STEPS, 4]))
+    return tmp_path / "in.npz"
+
+
+def judge(command: Command, function: str, inputs: Path, *more: str | Path) -> Ended:
+    return command("model", made(function), "--runtime", "torch", "--inputs", inputs, *more)
+
+
+def test_each_layer_and_each_call_is_judged(inputs: Path, tmp_path: Path, command: Command) -> None:
+    ended = judge(command, "tagger", inputs, "--save", tmp_path / "kept", "--json")
+    assert (ended.status, ended.report["verdict"]) == (0, "conforms")
+    layers = ended.report["model"]["layers"]
+    calls = {name: [*layers.values()].count(name) for name in layers.values()}
+    assert calls == {"encoder.0": 1, "encoder.1": 1, "cell": STEPS, "top": 1}
+    cases = {case.id.rpartition("/")[2]: case for case in load_vectors(tmp_path / "kept")}
+    first = cases["encoder.0"]
+    assert first.inputs["lengths"].tolist() == [2, STEPS, 4]
+    assert np.array_equal(first.inputs["input"][1], np.load(inputs)["x"][1])
+    assert "hidden" not in cases["cell-run1"].inputs
+    assert cases["top"].inputs["h_0"].min() == 1.0
+    assert "bias_ih" not in cases["top"].inputs
+
+
+def test_a_wrong_layer_is_named(inputs: Path, command: Command) -> None:
+    ended = judge(command, "wrong_top", inputs)
+    assert ended.status == 1
+    assert ended.out.startswith("does not conform: layer top is wrong, 8 of 9 cases passed")
+    report = judge(command, "wrong_top", inputs, "--json").report
+    assert wrong_layers(report) == {"top"}
+
+
+def test_layers_that_are_not_their_gru_are_not_called_right(inputs: Path, command: Command) -> None:
+    report = judge(command, "wrong_encoder", inputs, "--json").report
+    assert report["verdict"] == "incomplete"
+    assert list(report["model"]["unjudged"]) == ["layer encoder"]
+
+
+def test_what_cannot_be_judged_gets_one_line(
+    inputs: Path, tmp_path: Path, command: Command
+) -> None:
+    bad(judge(command, "dense", inputs), "holds no GRU", "1 LSTM")
+    bad(judge(command, "no_module", inputs), "gave a str", "torch.nn.Module")
+    bad(judge(command, "nothing", inputs), "nothing")
+    bad(command("model", made("tagger"), "--runtime", "torch"), "x has no shape", "--inputs")
+    bad(
+        command("model", made("tagger"), "--runtime", "openvino", "--inputs", inputs),
+        "runs on torch",
+    )
+    np.savez(tmp_path / "wrong.npz", x=np.zeros((3, 6, 5), np.float32))
+    bad(judge(command, "tagger", tmp_path / "wrong.npz"), "torch does not run it")
+
+
+def test_an_exported_module_is_judged_as_a_file(tmp_path: Path, command: Command) -> None:
+    """As PyTorch's exporter of traces writes it, with a mistake in the second of three layers."""
+    pytest.importorskip("onnxruntime")
+    out = tmp_path / "enhancer.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            modules.enhancer().eval(), (torch.zeros(4, 2, 6),), out, dynamo=False,
+            input_names=["x"], dynamic_axes={"x": {0: "time", 1: "batch"}},
+        )  # fmt: skip
+    right = command("model", out, "--runtime", "onnxruntime", "--size", "time=7", "--json")
+    assert (right.status, right.report["verdict"]) == (0, "conforms")
+    layers = list(dict.fromkeys(right.report["model"]["layers"].values()))
+    assert layers == [f"/grus.{number}/GRU" for number in range(3)]
+    wrong = command("model", out, "--runtime", onnx_at(f"reset_of_{layers[1]}"), "--json")
+    assert wrong_layers(wrong.report) == {layers[1]}
+    [finding] = wrong.report["diagnosis"]
+    assert finding["names"] == ["lbr-ignored"]
