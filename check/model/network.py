@@ -207,7 +207,7 @@ def _draw(port: Port, sizes: Mapping[str, int], steps: int) -> Array:
 
 
 def run_saved(function: Runtime, name: str, save: Callable[[str], object], feeds: Arrays) -> Arrays:
-    """Save a model to a file of this name, and call a function of the user's with its path and inputs."""
+    """Save a model to a file of this name, and call the user's function on it and on inputs."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, name))
         save(path)

@@ -129,7 +129,7 @@ class OpenVinoNetwork(Network):
         return dict(zip(self._names, found, strict=False))
 
     def _renamed(self, model: Any, found: Arrays) -> Arrays:
-        """Give outputs, which may have any name of theirs, the names of this object."""
+        """Give outputs the names of this object; each may come under any of its names in the model."""
         names = [
             (one, port.get_names()) for one, port in zip(self._names, model.outputs, strict=False)
         ]
