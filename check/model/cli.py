@@ -41,8 +41,9 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.command("model")
 @click.argument("file")
 @click.option("--runtime", required=True, metavar="NAME",
-              help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; or "
-              "package.module:function, from a path and inputs to outputs by name.")  # fmt: skip
+              help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; torch, torch-onnx or "
+              "torch-onnx-legacy for a module; or package.module:function, from the path of a model "
+              "and inputs to outputs by name.")  # fmt: skip
 @click.option("--inputs", type=click.Path(exists=True, dir_okay=False), metavar="FILE.npz",
               help="The model's inputs, by name; without it they are drawn.")  # fmt: skip
 @click.option("--size", "sizes", multiple=True, callback=_parse_sizes, metavar="NAME=N",
@@ -71,8 +72,9 @@ def model_command(
 ) -> None:
     """Judge every GRU of your own model, each by its own inputs.
 
-    FILE is an ONNX model. The whole model runs on the runtime, with what its GRUs take and give made
-    visible. Each GRU's outputs are judged by the exact answers to the inputs that it got there.
+    FILE is an ONNX model, an OpenVINO IR (*.xml), or package.module:function, which makes a PyTorch
+    module. The whole model runs on the runtime, with what its GRUs take and give made visible. Each GRU's
+    outputs are judged by the exact answers to the inputs that it got there.
 
     Exit status 0: every GRU of the model conforms; 1: one does not, or one was not judged; 2: bad usage or
     input.

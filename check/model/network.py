@@ -94,8 +94,10 @@ class Layer(NamedTuple):
 class Network(ABC):
     """An opened model, and the runtime that runs it.
 
-    `unseen` says, by name, why layers that were found cannot be seen.
+    `unseen` says, by name, why layers that were found cannot be seen. `beside` says what `run` differs in.
     """
+
+    beside = "without visible layers"
 
     def __init__(self, file: str, runtime: str) -> None:
         self.file, self.runtime, self.version = file, runtime, ""

@@ -15,6 +15,7 @@ from ...cases.question import QuestionError
 from ...vectors.case import difference
 from ...vectors.exchange.manifest import read_npz
 from ..importing.readers import ForeignCase, collect
+from ..runtimes.posed import TORCH
 from .network import MOST_RUNS, Layer, Network, check_feeds, draw_feeds
 
 _SAME = 2.0**-6
@@ -32,7 +33,7 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     feeds, note = _feeds(network, file, inputs, json.loads(sizes))
     own, values = network.run(feeds), network.run_visibly(feeds)
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
-    notes = [note, _compare(own, values, unjudged)]
+    notes = [note, _compare(network.beside, own, values, unjudged)]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     for name in dict.fromkeys(layer.name for layer in network.layers):
@@ -69,7 +70,11 @@ def _open(file: str, runtime: str) -> Network:
     if not _is_file(file):
         with needing("torch", "torch", "a function that makes a module"):
             from .torch_module import TorchNetwork
-        return TorchNetwork(file, runtime)
+        if runtime == "torch" or runtime not in TORCH:
+            return TorchNetwork(file, runtime)
+        with needing("onnx", "torch", "an exporter to ONNX"):
+            from .exported import ExportedNetwork
+        return ExportedNetwork(file, runtime)
     if not Path(file).is_file():
         raise GrucibleError(
             f"{file}: no such file; expected an ONNX model, or an OpenVINO IR (.xml)"
@@ -116,8 +121,8 @@ def _case(
     return ForeignCase(question, outputs)
 
 
-def _compare(own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
-    """Say whether the model gives the same without visible layers; far other outputs are not judged."""
+def _compare(where: str, own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
+    """Say whether the model gives the same `where` no layer is visible; far other outputs are not judged."""
     worst, name = 0.0, ""
     for one, array in own.items():
         if array.dtype.kind in "OSU" or one not in seen:
@@ -133,10 +138,8 @@ def _compare(own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
         if off > worst:
             worst, name = off, one
     if not name:
-        return "without visible layers, the model gives the same outputs"
-    found = f"without visible layers, {name} differs by {worst:.2g} of its largest value"
+        return f"{where}, the outputs are the same"
+    found = f"{where}, {name} differs by {worst:.2g} of its largest value"
     if worst > _SAME:
-        unjudged["the model without visible layers"] = (
-            f"{name} differs by {worst:.2g} of its largest value"
-        )
-    return f"{found}: other kernels run then"
+        unjudged["the whole model"] = found
+    return found

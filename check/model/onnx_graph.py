@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -209,7 +209,7 @@ class _Visible:
             scope = scope.parent
         graph = scope.graph
         if name not in {one.name for one in (*graph.output, *graph.input, *graph.initializer)}:
-            graph.output.append(onnx.ValueInfoProto(name=name))
+            graph.output.append(_typed(name, self._types))
         return Tap(name, loops)
 
     def _conditions(self, scope: _Scope) -> Iterator[tuple[Tap, bool]]:
@@ -262,6 +262,14 @@ def _give(graph: Any, node: Any, name: str) -> None:
     """Add a node to a graph, and its output to the graph's."""
     graph.node.append(node)
     graph.output.append(onnx.ValueInfoProto(name=name))
+
+
+def _typed(name: str, types: Mapping[str, tuple[int, int]]) -> Any:
+    """Describe an output, with its type and axes where they are known; OpenCV takes no other."""
+    if name not in types:
+        return onnx.ValueInfoProto(name=name)
+    kind, rank = types[name]
+    return helper.make_tensor_value_info(name, kind, [None] * rank)
 
 
 def _stand_in(name: str, kind: int, rank: int) -> Any:

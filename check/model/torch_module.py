@@ -41,22 +41,22 @@ class TorchNetwork(Network):
     def __init__(self, file: str, runtime: str) -> None:
         if runtime != "torch":
             raise GrucibleError(
-                f"{file}: a function that makes a module runs on torch, not on {runtime}"
+                f"{file}: a module runs on torch, or through one of its exporters, not on {runtime}"
             )
         super().__init__(file, runtime)
         make: Any = load_runtime(file).run
-        self._module, self.version = make(), torch.__version__
-        if not isinstance(self._module, torch.nn.Module):
+        self.module, self.version = make(), torch.__version__
+        if not isinstance(self.module, torch.nn.Module):
             raise GrucibleError(
-                f"{file}: gave a {type(self._module).__name__}; expected a torch.nn.Module"
+                f"{file}: gave a {type(self.module).__name__}; expected a torch.nn.Module"
             )
-        self._module.eval()
+        self.module.eval()
         self._grus = {
-            n or "module": m for n, m in self._module.named_modules() if isinstance(m, _GRUS)
+            n or "module": m for n, m in self.module.named_modules() if isinstance(m, _GRUS)
         }
         if not self._grus:
-            raise self.has_no_gru(Counter(type(one).__name__ for one in self._module.modules()))
-        takes = inspect.signature(self._module.forward).parameters.values()
+            raise self.has_no_gru(Counter(type(one).__name__ for one in self.module.modules()))
+        takes = inspect.signature(self.module.forward).parameters.values()
         self.ports = [Port(one.name, None, None, one.default is one.empty) for one in takes]
         self._values: Arrays = {}
 
@@ -64,9 +64,7 @@ class TorchNetwork(Network):
         """Call the module; return its outputs by number, `output` where there is one."""
         try:
             with torch.no_grad():
-                outputs = self._module(
-                    **{name: make_tensor(array) for name, array in feeds.items()}
-                )
+                outputs = self.module(**{name: make_tensor(array) for name, array in feeds.items()})
         except Exception as error:  # a user's module raises anything
             raise self.refused(error) from None
         return dict(_named(outputs, "output"))

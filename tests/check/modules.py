@@ -94,3 +94,18 @@ class Enhancer(nn.Module):
 
 def enhancer() -> nn.Module:
     return Enhancer()
+
+
+class Misexported(nn.GRU):
+    """A GRU that is exported with another recurrent weight than it runs with."""
+
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+        if torch.onnx.is_in_onnx_export():
+            self.weight_hh_l0.data = self.weight_hh_l0.data.flip(0)
+        return super().forward(input, hx)
+
+
+def misexported() -> nn.Module:
+    module = Enhancer()
+    module.grus[1] = Misexported(5, 4)
+    return module

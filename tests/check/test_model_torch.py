@@ -99,3 +99,30 @@ def test_an_exported_module_is_judged_as_a_file(tmp_path: Path, command: Command
     assert wrong_layers(wrong.report) == {layers[1]}
     [finding] = wrong.report["diagnosis"]
     assert finding["names"] == ["lbr-ignored"]
+
+
+def test_an_exporter_is_judged_by_what_the_module_asks(tmp_path: Path, command: Command) -> None:
+    """A node that computes what it says is wrong, if the layer is another."""
+    pytest.importorskip("onnxruntime")
+    x = np.random.default_rng(0).standard_normal((7, 2, 6)).astype(np.float32)
+    np.savez(tmp_path / "in.npz", x=x)
+    ask = ("--runtime", "torch-onnx-legacy", "--inputs", tmp_path / "in.npz")
+    right = command("model", made("enhancer"), *ask, "--json").report
+    assert (right["verdict"], right["summary"]["passed"]) == ("conforms", 3)
+    wrong = command("model", made("misexported"), *ask, "--json").report
+    assert wrong["verdict"] == "does not conform"
+    assert wrong_layers(wrong) == {"grus.1"}
+    assert "the whole model" in wrong["model"]["unjudged"]
+
+
+def test_cells_are_not_exported_as_a_gru(inputs: Path, tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("onnxruntime")
+    np.savez(tmp_path / "alone.npz", x=np.load(inputs)["x"])
+    ask = ("--runtime", "torch-onnx-legacy", "--inputs", tmp_path / "alone.npz")
+    found = command("model", made("tagger"), *ask, "--json").report
+    assert (found["verdict"], found["summary"]["passed"]) == ("incomplete", 3)
+    assert list(found["model"]["unjudged"]) == ["layer cell"]
+    bad(
+        command("model", made("tagger"), "--runtime", "torch-openvino", *ask[2:]),
+        "torch-onnx-legacy",
+    )
