@@ -1,4 +1,4 @@
-"""A PyTorch module through an exporter: the file's GRUs, judged by what the module's layers ask.
+"""A PyTorch module through an exporter: the file's GRUs, judged by the questions of the module's layers.
 
 A layer's question has the module's attributes and weights, and the input that the file's node got. So a layer
 that was exported as something else is wrong, although its node is right for itself.
