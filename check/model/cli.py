@@ -122,4 +122,11 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
         for case_id, why in one.unanswered.items():
             seen["unjudged"][f"layer {seen['layers'][case_id]}"] = why
     vectors = open_set(place)
-    return judge(vectors, FromOutputs(outputs_place(place), vectors), demand)
+    report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand)
+    layers = seen["layers"]
+    judged = {layers[r.id] for r in report.results if r.decides and r.judged_by != "nothing"}
+    for name in {*layers.values()} - judged:
+        seen["unjudged"][f"layer {name}"] = (
+            "its numbers decide nothing (NaN, overflow, or too much may accumulate)"
+        )
+    return report

@@ -19,8 +19,8 @@ from ...cases.operators.signature import Operator
 from ...cases.question import Question, QuestionError, pose
 from ..runtimes.runtime import Runtime
 
-MOST_RUNS = 100
-"""Maximum judged runs of a layer inside a loop; the first ones."""
+MOST_RUNS, MOST_BYTES = 100, 64 << 20
+"""Maximum judged runs of a layer inside a loop, and bytes of all runs; the first ones are judged."""
 BATCH, STEPS = 2, 8
 """The sizes of free dimensions for which none is given."""
 _RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan", "TensorIterator")
@@ -69,6 +69,13 @@ class Layer(NamedTuple):
             for run in runs
             if all(bool(values[tap.name][run[: tap.loops]]) == value for tap, value in known)
         ]
+
+    def most_runs(self, values: Mapping[str, Array], layers: int) -> int:
+        """Say how many runs are judged: each repeats the weights, and so many `layers` share MOST_BYTES."""
+        taps = [*self.inputs.values(), *self.outputs.values()]
+        seen = [values[tap.name][(0,) * tap.loops] for tap in taps if tap.name in values]
+        share = MOST_BYTES // layers // max(1, sum(one.nbytes for one in seen))
+        return min(MOST_RUNS, max(1, share))
 
     def question(
         self, values: Mapping[str, Array], run: tuple[int, ...]

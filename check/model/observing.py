@@ -16,7 +16,7 @@ from ...vectors.case import difference
 from ...vectors.exchange.manifest import read_npz
 from ..importing.readers import ForeignCase, collect
 from ..runtimes.posed import TORCH
-from .network import MOST_RUNS, Layer, Network, check_feeds, draw_feeds
+from .network import Layer, Network, check_feeds, draw_feeds
 
 _SAME = 2.0**-6
 """Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
@@ -36,14 +36,16 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     notes = [note, _compare(network.beside, own, values, unjudged)]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
-    for name in dict.fromkeys(layer.name for layer in network.layers):
+    names = [*dict.fromkeys(layer.name for layer in network.layers)]
+    for name in names:
         same = [layer for layer in network.layers if layer.name == name]
         runs = [(layer, run) for layer in same for run in layer.runs(values)]
         if not runs:
             unjudged[f"layer {name}"] = "it did not run"
-        if len(runs) > MOST_RUNS:
-            notes.append(f"layer {name} ran {len(runs)} times; the first {MOST_RUNS} are judged")
-        for number, (layer, run) in enumerate(runs[:MOST_RUNS], 1):
+        most = same[0].most_runs(values, len(names)) if runs else 0
+        if len(runs) > most:
+            notes.append(f"layer {name} ran {len(runs)} times; the first {most} runs are judged")
+        for number, (layer, run) in enumerate(runs[:most], 1):
             called = f"{name}-run{number}" if len(runs) > 1 else name
             tests.append((called, partial(_case, layer, values, run, layers, unjudged)))
     name = Path(file).stem if _is_file(file) else file.rpartition(":")[2]

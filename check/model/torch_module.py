@@ -18,6 +18,7 @@ from torch.nn.utils import rnn
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.layout import of_both_directions
+from ...cases.operators.signature import Operator
 from ...cases.operators.torch import GRU, GRU_CELL
 from ..runtimes.runtime import load_runtime
 from ..runtimes.torch import make_tensor
@@ -151,7 +152,7 @@ def _sequence(call: _Call) -> tuple[dict[str, Any], Arrays, Arrays]:
     inputs["input"] = _array(x)
     if state is not None:
         inputs["h_0"] = _array(state)
-    inputs |= {name: _array(one) for name, one in module.named_parameters()}
+    inputs |= _weights(GRU, module)
     outputs = {"output": _array(output), "h_n": _array(last)}
     return given, of_both_directions(GRU, GRU.with_defaults(given), inputs), outputs
 
@@ -162,8 +163,17 @@ def _cell(call: _Call) -> tuple[dict[str, Any], Arrays, Arrays]:
     given = {"input_size": module.input_size, "hidden_size": module.hidden_size}
     rows = {"input": x} if state is None else {"input": x, "hidden": state}
     inputs = {name: np.atleast_2d(_array(one)) for name, one in rows.items()}
-    inputs |= {name: _array(one) for name, one in module.named_parameters()}
+    inputs |= _weights(GRU_CELL, module)
     return given, inputs, {"output": np.atleast_2d(_array(call.output))}
+
+
+def _weights(operator: Operator, module: Any) -> Arrays:
+    """Return a module's weights and biases by their names there; they may be computed from others."""
+    names = [
+        name for one in operator.inputs if one.role in "wrb" for name in one.names or [one.name]
+    ]
+    found = {name: getattr(module, name, None) for name in names}
+    return {name: _array(one) for name, one in found.items() if one is not None}
 
 
 def _array(tensor: Any) -> Array:

@@ -15,6 +15,8 @@ from printed import sentence_of
 pytest.importorskip("onnxruntime")
 onnx: Any = pytest.importorskip("onnx")
 
+from grucible.cases.operators.onnx import GRU  # noqa: E402
+from grucible.check.model.network import MOST_BYTES, MOST_RUNS, Layer, Tap  # noqa: E402
 from grucible.vectors.reader import open_vectors  # noqa: E402
 from grucible.vectors.vector_set import load_vectors  # noqa: E402
 
@@ -160,6 +162,44 @@ def test_a_layer_that_did_not_run_is_not_called_right(
                     tmp_path / "short.npz", "--json")  # fmt: skip
     assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
     assert ended.report["model"]["unjudged"] == {"layer more": "it did not run"}
+
+
+def test_a_layer_whose_numbers_decide_nothing_is_not_called_right(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    spectrum = np.zeros((4, 2, 6), np.float32)
+    spectrum[0, 0, 0] = np.nan
+    np.savez(tmp_path / "nan.npz", spectrum=spectrum)
+    ended = command("model", models["enhancer"], "--runtime", "onnxruntime", "--inputs",
+                    tmp_path / "nan.npz", "--json")  # fmt: skip
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert "layer gru1" in ended.report["model"]["unjudged"]
+
+
+def test_the_first_rounds_of_a_long_loop_are_judged(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    state = np.zeros((1, 1, 4), np.float32)
+    np.savez(tmp_path / "long.npz", steps=np.array(MOST_RUNS + 20), first=state, state=state)
+    ended = command("model", models["decoder"], "--runtime", "onnxruntime", "--inputs",
+                    tmp_path / "long.npz", "--json")  # fmt: skip
+    assert ended.report["summary"]["passed"] == 2 * MOST_RUNS
+    notes = " ".join(ended.report["model"]["notes"])
+    for name in LAYERS["decoder"]:
+        assert f"layer {name} ran {MOST_RUNS + 20} times; the first {MOST_RUNS} runs" in notes
+
+
+def test_runs_with_large_weights_are_few() -> None:
+    weights = {"W": Tap("W")}
+    layer = Layer("cell", GRU, {}, {"X": Tap("X", 1), **weights}, {"Y_h": Tap("Y_h", 1)})
+    values = {
+        "X": np.zeros((90, 1, 2)),
+        "Y_h": np.zeros((90, 1, 2)),
+        "W": np.zeros(MOST_BYTES // 80),
+    }
+    assert layer.most_runs(values, 1) == 9
+    assert layer.most_runs(values, 3) == 3
+    assert layer.most_runs(values, 30) == 1
 
 
 def test_other_outputs_without_visible_layers_are_not_called_right(
