@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_430,
     "gen": 4_205,
     "gen/variants": 2_900,
-    "check": 13_634,
+    "check": 13_660,
     "check/diagnosis": 3_200,
-    "tests": 27_244,
+    "tests": 27_284,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 25_818, 193, 27_683
+PACKAGE, MODULES, WORDS = 25_844, 193, 27_683
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
