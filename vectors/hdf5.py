@@ -161,7 +161,7 @@ def read_file(path: str, whole: bool) -> Tree:
             why += "; is it open in another program?"
         raise VectorFileError(f"is not an HDF5 file that can be read ({why})") from None
     with file:
-        return tree_of(file) if whole else {"attributes": _attributes(file), "members": {}}
+        return tree_of(file) if whole else {"attributes": _attributes(file["/"].id), "members": {}}
 
 
 def tree_of(file: h5py.File) -> Tree:
@@ -187,7 +187,7 @@ class _Reading:
         members = {
             name.decode("utf-8"): self._member(group, name, kind, depth) for name, kind in links
         }
-        return {"attributes": _attributes(group), "members": members}
+        return {"attributes": _attributes(group.id), "members": members}
 
     def _member(self, group: h5py.Group, name: bytes, kind: int, depth: int) -> Tree:
         if kind != h5py.h5l.TYPE_HARD:
@@ -198,14 +198,15 @@ class _Reading:
                 return f"has {names} names in the file; expected one"
             if isinstance(member, h5py.h5g.GroupID):
                 return self.group(h5py.Group(member), depth + 1)
-            return self._dataset(h5py.Dataset(member))
+            return self._dataset(member)
         except (OSError, RuntimeError, ValueError, KeyError, TypeError) as error:
             return f"is damaged ({str(error)[:200]})"
 
-    def _dataset(self, data: h5py.Dataset) -> Array | str:
+    def _dataset(self, data: h5py.h5d.DatasetID) -> Array | str:
         """Return the array of a dataset, in the machine's byte order, or the reason why it is not read."""
-        shape, dtype = data.shape, data.dtype
-        if not shape or data.is_virtual or data.external:
+        shape, dtype, creation = data.shape, data.dtype, data.get_create_plist()
+        virtual = creation.get_layout() == h5py.h5d.VIRTUAL
+        if not shape or virtual or creation.get_external_count():
             return "is damaged (it does not hold an array in this file)"
         if dtype.kind not in "fiuS" or dtype.itemsize > MOST_TEXT_WIDTH or shape[0] > MOST_ROWS:
             return (
@@ -218,11 +219,11 @@ class _Reading:
                 f"with it the file claims to hold more than {MOST_BYTES >> 20} MiB "
                 f"and {MOST_TIMES} times its size; write it with less compression"
             )
-        if not _is_whole(data):
+        if not _is_whole(data, creation):
             return "was not written as a whole, and has no fill value for the rest; write all of it"
         array: Array = np.zeros(shape, dtype.newbyteorder("="))
         if array.size:
-            data.id.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
+            data.read(h5py.h5s.ALL, h5py.h5s.ALL, array)
         name = str(_attributes(data).get("dtype"))
         if name not in STORED_AS or array.dtype != STORED_AS[name]:
             return array
@@ -231,25 +232,27 @@ class _Reading:
         return array.view(numpy_dtype(name))
 
 
-def _is_whole(data: h5py.Dataset) -> bool:
+def _is_whole(data: h5py.h5d.DatasetID, creation: h5py.h5p.PropDCID) -> bool:
     """Say whether all of a dataset was written, or has a fill value for the rest.
 
     Without a fill value, the HDF5 library leaves old memory in the unwritten part of an array.
     """
-    creation = data.id.get_create_plist()
     never = creation.get_fill_time() == h5py.h5d.FILL_TIME_NEVER
     if not never and creation.fill_value_defined() != h5py.h5d.FILL_VALUE_UNDEFINED:
         return True
-    if not data.chunks:
-        return bool(data.id.get_storage_size() >= data.nbytes)
-    sides = zip(data.shape, data.chunks, strict=True)
-    return bool(data.id.get_num_chunks() >= math.prod(-(-length // side) for length, side in sides))
+    if creation.get_layout() != h5py.h5d.CHUNKED:
+        return bool(data.get_storage_size() >= math.prod(data.shape) * data.dtype.itemsize)
+    sides = zip(data.shape, creation.get_chunk(), strict=True)
+    return bool(data.get_num_chunks() >= math.prod(-(-length // side) for length, side in sides))
 
 
-def _attributes(node: h5py.Group | h5py.Dataset) -> dict[str, Value]:
+def _attributes(node: h5py.h5g.GroupID | h5py.h5d.DatasetID) -> dict[str, Value]:
     """Return the scalar attributes of a group or dataset that are texts or numbers."""
+    if not h5py.h5a.get_num_attrs(node):  # most have none; opening them would take longer
+        return {}
     found: dict[str, Value] = {}
-    for name, stored in node.attrs.items():
+    kind = h5py.Group if isinstance(node, h5py.h5g.GroupID) else h5py.Dataset
+    for name, stored in kind(node).attrs.items():
         value = stored.item() if isinstance(stored, np.generic) else stored
         value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         if isinstance(value, (str, int, float)):
