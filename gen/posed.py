@@ -30,7 +30,7 @@ from .drawing import chunk_size, key_of, stacked
 from .stacks import stacks
 
 NONPORTABLE = "nonportable"
-MOST_BYTES = 128 << 20
+MOST_BYTES = 640 << 20
 """Maximum bytes of a vector file of given questions; it is built in memory, and ours are half at most."""
 NEAR = 2.0**-6
 """Maximum relative deviation of a stored tolerance; the last of a tolerance's 8 bits depends on the BLAS."""

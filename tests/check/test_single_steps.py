@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from grucible.check.judging.grade import find_undeciding
 from grucible.check.judging.judge import judge_one
 from grucible.check.judging.single_steps import step_answer
 from grucible.check.observed.source import Observed
+from grucible.gen import answering
 from grucible.gen.posed import answered_block
 from grucible.vectors.block import Block
 
@@ -57,9 +59,16 @@ def test_right_arithmetic_passes_every_step(question: Question) -> None:
         assert off.within(steps.tolerances["float32"]).all()
 
 
-@pytest.fixture(scope="module")
-def layer() -> Block:
-    """The block of a real layer: its accumulated tolerances say nothing."""
+@pytest.fixture(scope="module", params=["proven", "large"])
+def layer(request: pytest.FixtureRequest) -> Iterator[Block]:
+    """The block of a real layer, whose accumulated tolerances say nothing; as it is, and taken for large."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "large":
+            patch.setattr(answering, "LARGE", 0)
+        yield made_layer()
+
+
+def made_layer() -> Block:
     rng, sizes = np.random.default_rng(5), {"batch": 2, "time": 30, "input": 32, "hidden": 48}
 
     def drawn(*shape: int, scale: float = 1.0) -> Array:
@@ -95,6 +104,34 @@ def test_a_layer_whose_accumulated_tolerances_say_nothing_decides(layer: Block) 
     right = judged(layer, cut(layer, multiply=one_by_one))
     assert (right.verdict, right.arithmetic, right.judged_by) == ("passed", "float32", "steps")
     assert 0.001 < right.worst_ratio < 0.5
+
+
+def test_a_large_layer_admits_everything_but_wrong_padding() -> None:
+    """Its outputs are those of a run in float64: they are near the exact ones."""
+    exact = made_layer()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answering, "LARGE", 0)
+        large = made_layer()
+    for name, limits in large.answer.tolerances["float32"].items():
+        assert np.allclose(large.answer.outputs[name], exact.answer.outputs[name], rtol=1e-6)
+        assert np.isin(limits, [0, np.inf]).all()
+        assert ((limits == 0) == (exact.answer.tolerances["float32"][name] == 0)).all()
+    assert (large.answer.tolerances["tf32"]["Y"][0, 1, :, 23:] == 0).all()
+    outputs = cut(large)
+    outputs["Y"] = outputs["Y"].copy()
+    outputs["Y"][0, 1, 0, 25, 4] = 1e-6
+    assert judged(large, outputs).verdict == "failed"
+
+
+def test_a_layer_of_hidden_size_256_is_large() -> None:
+    rng = np.random.default_rng(6)
+    inputs = {
+        name: rng.uniform(-0.1, 0.1, shape).astype(np.float32)
+        for name, shape in {"X": (70, 1, 8), "W": (1, 768, 8), "R": (1, 768, 256)}.items()
+    }
+    block = answered_block(pose(OPERATORS["onnx.GRU-14"], {"hidden_size": 256}, inputs))
+    assert np.isinf(block.answer.tolerances["float32"]["Y"]).all()
+    assert judged(block, cut(block)).judged_by == "steps"
 
 
 def test_a_report_says_what_decided_of_each_case() -> None:
