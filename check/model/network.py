@@ -71,7 +71,7 @@ class Layer(NamedTuple):
         ]
 
     def most_runs(self, values: Mapping[str, Array], layers: int) -> int:
-        """Say how many runs are judged: each repeats the weights, and so many `layers` share MOST_BYTES."""
+        """Say how many runs are judged: each repeats the weights, and the `layers` share MOST_BYTES."""
         taps = [*self.inputs.values(), *self.outputs.values()]
         seen = [values[tap.name][(0,) * tap.loops] for tap in taps if tap.name in values]
         share = MOST_BYTES // layers // max(1, sum(one.nbytes for one in seen))
