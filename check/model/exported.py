@@ -58,9 +58,15 @@ class ExportedNetwork(Network):
                     raise GrucibleError(
                         f"{self.file}: is not exported: {format_error(error)}"
                     ) from None
-                self._exported = OnnxNetwork(str(path), "onnxruntime")
+                try:
+                    self._exported = OnnxNetwork(str(path), "onnxruntime")
+                except GrucibleError as why:
+                    raise GrucibleError(
+                        str(why).replace(str(path), f"{self.file}, exported")
+                    ) from None
             self.version = f"{self._module.version}, onnxruntime {self._exported.version}"
-        return self._exported, {one.name: feeds[one.name] for one in self._exported.ports}
+        names = [one.name for one in self._exported.ports]
+        return self._exported, {name: feeds[name] for name in names if name in feeds}
 
     def run(self, feeds: Arrays) -> Arrays:
         """Call the module; its outputs are what the file's must be."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import chain, count, product
 from pathlib import Path
@@ -72,10 +74,15 @@ class Layer(NamedTuple):
 
     def most_runs(self, values: Mapping[str, Array], layers: int) -> int:
         """Say how many runs are judged: each repeats the weights, and the `layers` share MOST_BYTES."""
-        taps = [*self.inputs.values(), *self.outputs.values()]
-        seen = [values[tap.name][(0,) * tap.loops] for tap in taps if tap.name in values]
-        share = MOST_BYTES // layers // max(1, sum(one.nbytes for one in seen))
-        return min(MOST_RUNS, max(1, share))
+        taps = [
+            tap for tap in (*self.inputs.values(), *self.outputs.values()) if tap.name in values
+        ]
+        shapes = [values[tap.name].shape[tap.loops :] for tap in taps]
+        size = sum(
+            values[tap.name].itemsize * math.prod(shape)
+            for tap, shape in zip(taps, shapes, strict=True)
+        )
+        return min(MOST_RUNS, max(1, MOST_BYTES // layers // max(1, size)))
 
     def question(
         self, values: Mapping[str, Array], run: tuple[int, ...]
@@ -101,7 +108,8 @@ class Layer(NamedTuple):
 class Network(ABC):
     """An opened model, and the runtime that runs it.
 
-    `unseen` says, by name, why layers that were found cannot be seen. `beside` says what `run` differs in.
+    `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
+    that are not among `layers`. `beside` says what `run` differs in.
     """
 
     beside = "without visible layers"
@@ -111,6 +119,7 @@ class Network(ABC):
         self.ports: list[Port] = []
         self.layers: list[Layer] = []
         self.unseen: dict[str, str] = {}
+        self.more: Counter[str] = Counter()
 
     @abstractmethod
     def run(self, feeds: Arrays) -> Arrays:

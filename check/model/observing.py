@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ...cases.apart import Tree
-from ...cases.dtypes import Arrays
+from ...cases.console import format_error
+from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, needing
 from ...cases.question import QuestionError
 from ...vectors.case import difference
@@ -43,8 +44,8 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
         if not runs:
             unjudged[f"layer {name}"] = "it did not run"
         most = same[0].most_runs(values, len(names)) if runs else 0
-        if len(runs) > most:
-            notes.append(f"layer {name} ran {len(runs)} times; the first {most} runs are judged")
+        if (ran := len(runs) + network.more[name]) > most:
+            notes.append(f"layer {name} ran {ran} times; the first {most} runs are judged")
         for number, (layer, run) in enumerate(runs[:most], 1):
             called = f"{name}-run{number}" if len(runs) > 1 else name
             tests.append((called, partial(_case, layer, values, run, layers, unjudged)))
@@ -116,32 +117,34 @@ def _case(
     """Make the case of a run; note its layer, or why it is not judged."""
     try:
         question, outputs = layer.question(values, run)
-    except QuestionError as why:
-        unjudged[f"layer {layer.name}"] = str(why)
-        raise
+    except Exception as error:  # a user's runtime may give anything
+        why = str(error) if isinstance(error, QuestionError) else format_error(error)
+        unjudged[f"layer {layer.name}"] = why
+        raise QuestionError(why) from None
     layers.append(layer.name)
     return ForeignCase(question, outputs)
 
 
 def _compare(where: str, own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
     """Say whether the model gives the same `where` no layer is visible; far other outputs are not judged."""
-    worst, name = 0.0, ""
+    worst, name = (0.0, "") if own else (np.inf, "no output")
     for one, array in own.items():
-        if array.dtype.kind in "OSU" or one not in seen:
-            continue
-        numbers, other = (each.astype(np.float64) for each in (array, seen[one]))
-        if numbers.shape != other.shape:
-            worst, name = np.inf, one
-            continue
-        with np.errstate(all="ignore"):
-            off = float(difference(numbers, other).max(initial=0.0))
-            largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
-        off = off / largest if largest else off
-        if off > worst:
-            worst, name = off, one
+        if array.dtype.kind not in "OSU":
+            off = _distance(array, seen.get(one, np.zeros(0)))
+            worst, name = max((worst, name), (off, one)) if off else (worst, name)
     if not name:
         return f"{where}, the outputs are the same"
     found = f"{where}, {name} differs by {worst:.2g} of its largest value"
     if worst > _SAME:
         unjudged["the whole model"] = found
     return found
+
+
+def _distance(array: Array, other: Array) -> float:
+    """Return the largest difference of two arrays, as a part of the first one's largest finite number."""
+    if array.shape != other.shape:
+        return np.inf
+    numbers, others = array.astype(np.float64), other.astype(np.float64)
+    with np.errstate(all="ignore"):
+        largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+        return float(difference(numbers, others).max(initial=0.0)) / (largest or 1.0)

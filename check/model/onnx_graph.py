@@ -98,7 +98,7 @@ class OnnxNetwork(Network):
             self.layers = visible.layers
             found = self._outputs(visible.model, feeds)
         constants = {one.name: numpy_helper.to_array(one) for one in self._model.graph.initializer}
-        return constants | feeds | found
+        return found | feeds | constants  # a runtime changes neither
 
     def _outputs(self, model: Any, feeds: Arrays) -> Arrays:
         try:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.nn.utils import rnn
 
+from ...cases.console import format_error
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.errors import GrucibleError
 from ...cases.operators.layout import of_both_directions
@@ -22,7 +23,7 @@ from ...cases.operators.signature import Operator
 from ...cases.operators.torch import GRU, GRU_CELL
 from ..runtimes.runtime import load_runtime
 from ..runtimes.torch import make_tensor
-from .network import Layer, Network, Port, Tap
+from .network import MOST_RUNS, Layer, Network, Port, Tap
 
 _GRUS = (torch.nn.GRU, torch.nn.GRUCell)
 
@@ -46,7 +47,10 @@ class TorchNetwork(Network):
             )
         super().__init__(file, runtime)
         make: Any = load_runtime(file).run
-        self.module, self.version = make(), torch.__version__
+        try:
+            self.module, self.version = make(), torch.__version__
+        except Exception as error:  # a user's function raises anything
+            raise GrucibleError(f"{file}: makes no module: {format_error(error)}") from None
         if not isinstance(self.module, torch.nn.Module):
             raise GrucibleError(
                 f"{file}: gave a {type(self.module).__name__}; expected a torch.nn.Module"
@@ -72,12 +76,12 @@ class TorchNetwork(Network):
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
         """Call the module with hooks; return its outputs and all that its GRUs were given and gave."""
-        calls: list[_Call] = []
+        self._calls: Counter[str] = Counter()
 
         def see(name: str) -> Any:
             def hook(module: Any, args: Any, kwargs: Any, output: Any) -> None:
                 given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
-                calls.append(_Call(name, module, given, output))
+                self._add(_Call(name, module, given, output))  # at once: tensors may change
 
             return hook
 
@@ -85,15 +89,18 @@ class TorchNetwork(Network):
         outputs = self.run(feeds)
         for one in hooks:
             one.remove()
-        self.unseen |= dict.fromkeys(
-            self._grus.keys() - {call.name for call in calls}, "it did not run"
-        )
-        with torch.no_grad():
-            for call in calls:
-                self._add(call)
+        never = self._grus.keys() - self._calls.keys()
+        self.unseen |= dict.fromkeys(never, "it did not run")
         return self._values | outputs
 
     def _add(self, call: _Call) -> None:
+        """Keep what a call was given and gave."""
+        self._calls[call.name] += 1
+        if self._calls[call.name] > MOST_RUNS:
+            several = getattr(call.module, "num_layers", 1)
+            names = [f"{call.name}.{layer}" for layer in range(several)]
+            self.more.update(names if several > 1 else [call.name])
+            return
         layers = [call]
         if getattr(call.module, "num_layers", 1) > 1:
             layers = [*_layer_by_layer(call)]

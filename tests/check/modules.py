@@ -24,6 +24,7 @@ class Tagger(nn.Module):
         else:
             rows = nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
             y, _ = nn.utils.rnn.pad_packed_sequence(self.encoder(rows)[0], batch_first=True)
+        y.mul_(0.5)  # in place: without lengths, in what the encoder gave
         state, states = None, []
         for step in range(y.shape[1]):
             state = self.cell(y[:, step], state)

@@ -190,6 +190,17 @@ def fused(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
     return found if len(found) > 1 else {name: 1.1 * array for name, array in found.items()}
 
 
+def mute(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Give what is made visible alone."""
+    return {name: array for name, array in run(path, inputs).items() if name != "mask"}
+
+
+def odd(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Give the input of the third layer as texts."""
+    found = run(path, inputs)
+    return {name: array.astype(str) if name == "x2" else array for name, array in found.items()}
+
+
 def silent(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """Give the model's own outputs alone."""
     found = run(path, inputs)

@@ -220,6 +220,22 @@ def test_layers_that_a_runtime_does_not_show_are_not_judged(
     assert set(ended.report["model"]["unjudged"]) == {"layer gru2", "layer gru3"}
 
 
+def test_outputs_that_are_not_given_are_not_called_the_same(
+    models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("mute"), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert "the whole model" in ended.report["model"]["unjudged"]
+
+
+def test_values_of_other_types_are_not_called_right(
+    models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["enhancer"], "--runtime", at("odd"), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert "layer gru3" in ended.report["model"]["unjudged"]
+
+
 @pytest.mark.parametrize("runtime", ["openvino", "onnx-reference"])
 def test_other_runtimes_run_models(runtime: str, models: dict[str, Path], command: Command) -> None:
     pytest.importorskip(runtime.partition("-")[0])

@@ -11,6 +11,7 @@ import pytest
 
 torch: Any = pytest.importorskip("torch")
 
+from grucible.check.model.network import MOST_RUNS  # noqa: E402
 from grucible.vectors.vector_set import load_vectors  # noqa: E402
 
 from . import modules  # noqa: E402
@@ -50,6 +51,18 @@ def test_each_layer_and_each_call_is_judged(inputs: Path, tmp_path: Path, comman
     assert "hidden" not in cases["cell-run1"].inputs
     assert cases["top"].inputs["h_0"].min() == 1.0
     assert "bias_ih" not in cases["top"].inputs
+
+
+def test_what_is_changed_afterwards_is_seen_as_it_was(
+    inputs: Path, tmp_path: Path, command: Command
+) -> None:
+    """A cell that is called often is judged in its first calls; they repeat its weights."""
+    x = np.resize(np.load(inputs)["x"], (2, MOST_RUNS + 3, 4))
+    np.savez(tmp_path / "alone.npz", x=x)
+    found = judge(command, "tagger", tmp_path / "alone.npz", "--json").report
+    assert (found["verdict"], found["summary"]["passed"]) == ("conforms", MOST_RUNS + 3)
+    note = f"layer cell ran {MOST_RUNS + 3} times; the first {MOST_RUNS} runs are judged"
+    assert note in found["model"]["notes"]
 
 
 def test_a_wrong_layer_is_named(inputs: Path, command: Command) -> None:
