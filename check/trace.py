@@ -16,6 +16,7 @@ from ..cases.operators.semantics import Semantics
 from ..gen.exact.answers import DirectionTrace, exact_trace
 from ..gen.exact.enclosures import Undecided
 from ..gen.gru import turned
+from ..gen.variants.work import too_large
 from ..vectors.block import Block, block_of
 from ..vectors.case import REQUIRED, Case, difference
 from ..vectors.vector_set import VectorSet
@@ -76,15 +77,18 @@ class Trace:
 def trace(case: Case, reading: ReadingNames = STORED) -> Trace:
     """Trace the exact quantities of every step of a case, under the readings that are followed.
 
-    Each quantity is proven exact, and rounded once. Raises GrucibleError for readings under which the case
-    has no answer, and for a quantity too close to the middle between two numbers of the dtype, as may happen
-    where inputs overflow.
+    Each quantity is proven exact, and rounded once. Raises GrucibleError for a large case, for readings under
+    which the case has no answer, and for a quantity too close to the middle between two numbers of the dtype,
+    as may happen where inputs overflow.
     """
     expected("case", case, Case, "a grucible.Case, as load_vectors gives them")
     reading = texts("reading", reading)
     if reading not in case.answers:
         known = ", ".join(map(repr, case.answers))
         raise GrucibleError(f"{case.id}: has no answer under {reading!r}; expected one of {known}")
+    if too_large(case.question):
+        why = "is too large to be traced; `grucible check` names its worst step"
+        raise GrucibleError(f"{case.id}: {why}")
     operator = OPERATORS[case.operator]
     try:
         directions = exact_trace(operator, case.attributes, case.dtype, case.inputs, reading)

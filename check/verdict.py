@@ -19,6 +19,7 @@ from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
 from .diagnosis.finding import Diagnosis
+from .diagnosis.large import with_large
 from .expecting import apply_expectations
 from .judging.case_result import DECIDING, CaseResult, find_traits
 from .judging.criterion import Criterion, check_classes, chosen_criteria
@@ -177,6 +178,7 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
             failing.parts, classes, passing, failing.left_out,
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
+        found = with_large(found, failing.large, passing.criteria)
         return replace(found, unanswered=say_where_unanswered(seen.results, seen.asks))
     except (GrucibleError, OSError):
         raise  # about a runtime or a file, which the user can mend

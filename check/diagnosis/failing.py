@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
+from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
 from ...gen.variants.evaluate import batches, stacks_of, variant_outputs
@@ -17,6 +19,7 @@ from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.case import difference
 from ..judging.criterion import Criterion
+from ..judging.single_steps import ask_steps, holds_every_state
 
 NEARER = 0.25
 """Maximum distance from a variant that explains, by that from what is right: with half, it is neither."""
@@ -30,6 +33,8 @@ MOST_BYTES, MOST_WORK = 256 << 20, 1 << 31
 
 All that are shipped take less. A hundred variants of all are tried, of two seconds each (gen.variants.work).
 """
+MOST_LARGE, STEPS = 16, 8
+"""Maximum large cases whose steps are asked, and steps of each; a case takes seconds."""
 
 
 class FailingBlock:
@@ -148,11 +153,12 @@ class Failing:
     """The failing cases that are kept to be explained, and the others.
 
     `left_out` are the (dtype, id) of cases too large for variants; and, where all together are more than
-    MOST_BYTES or MOST_WORK, of some of those of most work.
+    MOST_BYTES or MOST_WORK, of some of those of most work. `large` has some steps of cases too large.
     """
 
     parts: list[FailingBlock] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
+    large: list[FailingBlock] = field(default_factory=list)
     _bytes: int = 0
     _work: int = 0
 
@@ -160,6 +166,9 @@ class Failing:
         """Keep the failing cases of a block, if there is room."""
         if too_large(block.question(0)):
             self._leave_out(block)
+            for row in np.arange(min(len(block), MOST_LARGE - len(self.large))):
+                one = {name: array[[row]] for name, array in observed.items()}
+                self._ask_steps(block.rows(np.array([row])), one, criterion)
             return
         self._keep(FailingBlock(block, observed, criterion))
         while self._bytes > MOST_BYTES or self._work > MOST_WORK:
@@ -172,6 +181,14 @@ class Failing:
             if half.any():
                 self._keep(largest.rows(half))
 
+    def _ask_steps(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
+        """Keep some steps of a large case as a case of one step, where they hold its states."""
+        with suppress(GrucibleError):  # one too near overflow is explained by nothing
+            if holds_every_state(block):
+                few, seen = ask_steps(block, observed, STEPS)
+                if not too_large(few.question(0)):
+                    self.large.append(FailingBlock(few, seen, criterion))
+
     def _keep(self, part: FailingBlock) -> None:
         self.parts.append(part)
         self._bytes += part.bytes
@@ -179,7 +196,7 @@ class Failing:
 
     def clear(self) -> None:
         """Keep none."""
-        self.parts, self.left_out, self._bytes, self._work = [], [], 0, 0
+        self.parts, self.left_out, self.large, self._bytes, self._work = [], [], [], 0, 0
 
     def _leave_out(self, block: Block) -> None:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]

@@ -12,10 +12,18 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
-from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
+from ...cases.operators.layout import (
+    GruInputs,
+    mask_of,
+    operator_inputs,
+    operator_outputs,
+    shared_outputs,
+)
 from ...cases.operators.readings import ReadingNames, as_read
 from ...cases.operators.semantics import StackedSemantics
+from ...cases.question import pose
 from ...gen.gru import fill_padding, processing_order, states_before, step_numbers, turned
+from ...gen.posed import answered_block
 from ...gen.stacks import Stack, stacks
 from ...gen.tolerances.classes import CLASSES, F64, TINY_F64, ArithmeticClass
 from ...gen.tolerances.march import step_bounds, tolerances
@@ -27,6 +35,8 @@ BOUND_BYTES = 4 << 20
 """Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
 LEAST_ROWS = 256
 """Minimum rows that are bounded at once; to prepare weights takes as long as some 100 rows."""
+LOOKED_AT = 64
+"""Steps of a large case among which a few are chosen to explain it."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,38 @@ def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer 
             for name, array in stack.handed_out(by_role, block.absent).items():
                 of[name][stack.rows] = array
     return Answer(found, limits)
+
+
+def ask_steps(block: Block, outputs: Arrays, most: int) -> tuple[Block, Arrays]:
+    """Ask some steps of a block's only case again, as a case of one step from the observed states.
+
+    At most `most` rows are taken: the steps that are furthest off, and others. Returns the new case's block
+    and what was observed of it. Raises GrucibleError where such a case cannot be answered.
+    """
+    operator, [given] = OPERATORS[block.operator], block.given
+    attributes = operator.with_defaults(given)
+    [stack] = stacks(operator, block.given, block.inputs)
+    seen = shared_outputs(operator, attributes, outputs)["y"].astype(np.float64)
+    steps = SingleSteps.of(stack.inputs, stack.semantics, seen)
+    places = np.flatnonzero(steps.taken[0])
+    some = steps.rows(places[np.linspace(0, len(places) - 1, LOOKED_AT).astype(int)])
+    right, limits = some.expected(block.dtype)
+    ratio = np.abs(some.seen - right) / next(iter(limits.values()))
+    order = np.argsort(-ratio.max(axis=(0, 1, 3)), kind="stable")
+    few = some.rows(np.unique([*order[: most // 2], *order[:: -(-2 * LOOKED_AT // most)]]))
+    numbers = FLOAT_TYPES[block.dtype].numpy
+    absent = {t.name for t in operator.inputs if t.name not in block.inputs and t.role != "h0"}
+    inputs = operator_inputs(operator, attributes, few.inputs, absent)
+    inputs = {
+        name: array[0].astype(block.inputs[name].dtype if name in block.inputs else numbers)
+        for name, array in inputs.items()
+    }
+    states = {"y": few.seen[..., None, :], "ho": few.seen}
+    observed = operator_outputs(operator, attributes, states, block.absent)
+    question = pose(
+        operator, given, inputs, case_id=block.ids[0], outputs=block.answer.outputs.keys()
+    )
+    return answered_block(question), {name: a.astype(numbers) for name, a in observed.items()}
 
 
 def holds_every_state(block: Block) -> bool:

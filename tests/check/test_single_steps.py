@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from grucible import GrucibleError, Question, verify
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import pose
+from grucible.check.diagnosis.failing import Failing
+from grucible.check.diagnosis.finding import Diagnosis
+from grucible.check.diagnosis.large import with_large
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.criterion import Demanded, Differences
 from grucible.check.judging.grade import find_undeciding
@@ -25,6 +28,7 @@ from grucible.check.judging.single_steps import step_answer
 from grucible.check.observed.source import Observed
 from grucible.gen import answering
 from grucible.gen.posed import answered_block
+from grucible.gen.variants import work
 from grucible.vectors.block import Block
 
 from .made import SEQUENCE
@@ -209,3 +213,43 @@ def test_a_step_of_a_class_without_a_bound_is_judged_by_the_finer_classes() -> N
     assert np.isinf(steps.tolerances["float16"]["Y"]).all()
     off = Differences(steps.outputs, outputs, block.dtype, signed_zero=False)
     assert not off.within(steps.tolerances["float16-gemm"]).any()
+
+
+def explained_large(block: Block, outputs: Arrays) -> Diagnosis:
+    """Explain a case that is too large for variants, of which nothing is known yet."""
+    failing = Failing()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "MOST_WORK", 2_000_000)
+        failing.add(block, outputs, FLOAT32)
+        assert (failing.parts, failing.left_out) == ([], [("float32", "made/layer")])
+        before = Diagnosis(failed=1, unexplained_ids=frozenset(["made/layer"]), not_tried=1)
+        return with_large(before, failing.large, {"float32": FLOAT32})
+
+
+def changed(block: Block, **change: Callable[[Array], Array]) -> Arrays:
+    """Compute what a right kernel gives for changed inputs."""
+    inputs = block.inputs | {name: of(block.inputs[name]) for name, of in change.items()}
+    return cut(Block(**{**vars(block), "inputs": inputs}))
+
+
+def test_a_large_case_is_explained_by_some_of_its_steps(layer: Block) -> None:
+    """Weights with z and r the other way round, in a layer whose steps are too many for variants."""
+    h = layer.inputs["R"].shape[-1]
+
+    def swapped(array: Array) -> Array:
+        return np.concatenate([array[:, :, h : 2 * h], array[:, :, :h], array[:, :, 2 * h :]], 2)
+
+    found = explained_large(layer, changed(layer, W=swapped, R=swapped, B=swapped))
+    assert [one.names for one in found.findings] == [("gate-order-rzh",)]
+    assert (found.unexplained, found.not_tried) == (0, 0)
+    assert found.by_case["made/layer"].certain
+
+
+def test_what_only_some_steps_show_does_not_explain_a_large_case(layer: Block) -> None:
+    """A wrong initial state is no mistake of every step; nor are biases that are zeros in the first steps."""
+    halved = changed(layer, initial_hidden_state=lambda h: np.float32(0.5) * h)
+    assert explained_large(layer, halved).unexplained == 1
+    dropped = changed(layer, B=np.zeros_like)
+    mixed = {name: array.copy() for name, array in cut(layer).items()}
+    mixed["Y"][:, :, 0, :4] = dropped["Y"][:, :, 0, :4]
+    assert explained_large(layer, mixed).unexplained == 1
