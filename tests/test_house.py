@@ -20,14 +20,14 @@ LINES = {
     "top": 200,
     "cases": 5_367,
     "vectors": 2_430,
-    "gen": 4_270,
+    "gen": 4_271,
     "gen/variants": 2_900,
-    "check": 13_685,
-    "check/diagnosis": 3_200,
-    "tests": 27_423,
+    "check": 13_733,
+    "check/diagnosis": 3_254,
+    "tests": 27_467,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 25_939, 193, 27_719
+PACKAGE, MODULES, WORDS = 25_988, 194, 27_788
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
