@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -49,14 +50,15 @@ def make_layer(keras: Any, question: Question, *, unrolled: bool) -> Any:
 
 
 class Keras:
-    """keras.GRU on one backend, as a loop or `unrolled`; the package of the backend is `package`."""
+    """keras.GRU on one backend, as a loop or `unrolled`."""
 
     parallel = True
 
-    def __init__(self, backend: str, package: str = "", *, unrolled: bool = False) -> None:
+    def __init__(self, backend: str, *, unrolled: bool = False) -> None:
         self._unrolled = unrolled
         self._keras = load_keras(backend)
-        self.version = f"{self._keras.__version__}, {backend} {version(package or backend)}"
+        release = import_module(backend).__version__.partition("-")[0]
+        self.version = f"{self._keras.__version__}, {backend} {release}"
         self.__doc__ = f"keras.GRU on the backend {backend}{', unrolled' if unrolled else ''}"
 
     def __call__(self, question: Question) -> Arrays:
@@ -114,25 +116,14 @@ class KerasExported(Keras):
         return dict(zip(question.outputs, session.run(None, feeds), strict=True))
 
 
-_MADE = {
-    "keras_numpy": ("numpy", "", False),
-    "keras_numpy_unrolled": ("numpy", "", True),
-    "keras_jax": ("jax", "", False),
-    "keras_jax_unrolled": ("jax", "", True),
-    "keras_torch": ("torch", "", False),
-    "keras_torch_unrolled": ("torch", "", True),
-    "keras_tensorflow": ("tensorflow", "tensorflow-cpu", False),
-    "keras_tensorflow_unrolled": ("tensorflow", "tensorflow-cpu", True),
-    "keras_openvino": ("openvino", "", False),
-}
-"""The runtimes by name: backend, its package if that has another name, and whether unrolled."""
+_BACKENDS = ("numpy", "jax", "torch", "tensorflow", "openvino")
 
 
 def __getattr__(name: str) -> Keras:
     """Make a runtime when it is asked for; making it imports its backend."""
     if name in ("keras_onnx", "keras_onnx_dynamic"):
         return KerasExported(dynamic=name.endswith("dynamic"))
-    if name not in _MADE:
+    backend, _, how = name.removeprefix("keras_").partition("_")
+    if not name.startswith("keras_") or backend not in _BACKENDS or how not in ("", "unrolled"):
         raise AttributeError(name)
-    backend, package, unrolled = _MADE[name]
-    return Keras(backend, package, unrolled=unrolled)
+    return Keras(backend, unrolled=bool(how))

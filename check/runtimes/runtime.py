@@ -83,8 +83,11 @@ def load_runtime(name: str) -> Runtime:
             text = f"runtime {name}: {place} does not import: {why}{raised_at(error)}"
         elif isinstance(error, ModuleNotFoundError):
             ours = point.value.startswith("grucible.")
-            extra = f"pip install 'grucible[{name.partition('-')[0]}]'"
-            remedy = extra if ours else "install what it needs"
+            family = name.partition("-")[0]
+            missing = (error.name or family).partition(".")[0]
+            beside = missing != family and importlib.util.find_spec(family)
+            needed = missing if beside else f"'grucible[{family}]'"
+            remedy = f"pip install {needed}" if ours else "install what it needs"
             raise RuntimeNotInstalled(
                 f"runtime {name} is not installed ({why}); {remedy}"
             ) from error

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from grucible.cases.errors import RuntimeNotUsable
-from grucible.check.runtimes.runtime import load_runtime, registered_runtimes
+from grucible.check.runtimes import runtime
+from grucible.check.runtimes.runtime import (
+    RuntimeNotInstalled,
+    load_runtime,
+    registered_runtimes,
+)
 
 from .conftest import Command, strict_json
 from .made import IMPORT_ANSWER, make_block, write_vectors
@@ -57,6 +63,24 @@ UNUSABLE = {
     "rt good:run": r"does not import: ",
     "rt_good.py": r"did you mean \./rt_good.py:run\?",
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("json-x", "install x_backend"), ("x-json", r"install 'grucible\[x\]'")]
+)
+def test_the_remedy_names_what_is_missing(
+    name: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the first package of a chain, such as keras, its second may be missing."""
+
+    def load(_: EntryPoint) -> None:
+        raise ModuleNotFoundError("No module named 'x_backend'", name="x_backend.core")
+
+    monkeypatch.setattr(EntryPoint, "load", load)
+    point = EntryPoint(name, "grucible.x:y", "grucible.runtimes")
+    monkeypatch.setattr(runtime, "registered_runtime", lambda _: point)
+    with pytest.raises(RuntimeNotInstalled, match=remedy):
+        load_runtime(name)
 
 
 @pytest.mark.parametrize("spec", UNUSABLE)
