@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_733,
     "check/diagnosis": 3_254,
-    "tests": 27_467,
+    "tests": 27_491,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 25_988, 194, 27_788
+PACKAGE, MODULES, WORDS = 25_988, 194, 27_791
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_000}
 """Maximum words of a page."""
