@@ -36,14 +36,14 @@ class Tagger(nn.Module):
 class Doubled(nn.GRU):
     """A GRU that gets its first step wrong."""
 
-    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override, unused-ignore]
         return super().forward(input, 2 * hx)
 
 
 class Several(nn.GRU):
     """A GRU whose layers, one by one, give something else."""
 
-    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override, unused-ignore]
         output, state = super().forward(input, hx)
         return output, state + 1
 
@@ -85,7 +85,7 @@ class Enhancer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.grus = nn.ModuleList([nn.GRU(6, 5), nn.GRU(5, 4), nn.GRU(4, 6)])
+        self.grus: Any = nn.ModuleList([nn.GRU(6, 5), nn.GRU(5, 4), nn.GRU(4, 6)])
 
     def forward(self, x: Any) -> Any:
         for gru in self.grus:
@@ -100,9 +100,10 @@ def enhancer() -> nn.Module:
 class Misexported(nn.GRU):
     """A GRU that is exported with another recurrent weight than it runs with."""
 
-    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override]
+    def forward(self, input: Any, hx: Any = None) -> Any:  # type: ignore[override, unused-ignore]
         if torch.onnx.is_in_onnx_export():
-            self.weight_hh_l0.data = self.weight_hh_l0.data.flip(0)
+            weight: Any = self.weight_hh_l0
+            weight.data = torch.flip(weight.data, (0,))
         return super().forward(input, hx)
 
 

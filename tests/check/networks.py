@@ -81,7 +81,7 @@ def enhancer(path: Path) -> Path:
         node("MatMul", [x, w.new("dense", 5, 6)], ["logits"]),
         node("Sigmoid", ["logits"], ["mask"]),
     ]
-    shape = ["frames", "batch", 6]
+    shape: list[Any] = ["frames", "batch", 6]
     return write(path, nodes, [info("spectrum", FLOAT, shape)], [info("mask", FLOAT, shape)], w)
 
 

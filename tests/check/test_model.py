@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from printed import sentence_of
 
-pytest.importorskip("onnxruntime")
+onnxruntime: Any = pytest.importorskip("onnxruntime")
 onnx: Any = pytest.importorskip("onnx")
 
 from grucible.cases.operators.onnx import GRU  # noqa: E402
@@ -64,7 +64,7 @@ def test_a_right_runtime_conforms_in_every_layer(
     assert model["unjudged"] == {}
     rounds = ROUNDS if name == "decoder" else 1
     assert len(model["layers"]) == rounds * len(LAYERS[name])
-    assert ended.report["runtime"]["version"] in (f"{networks.onnxruntime.__version__} CPU",)
+    assert ended.report["runtime"]["version"] in (f"{onnxruntime.__version__} CPU",)
 
 
 @pytest.mark.parametrize(
