@@ -1,7 +1,7 @@
-"""OpenVINO models in IR: finding GRUSequence and GRUCell, also in loops, and making them visible.
+"""OpenVINO models in IR: finding GRUSequence and GRUCell, also in bodies, and making them visible.
 
-A body of a TensorIterator or Loop takes all its values by parameters. What a GRU in it takes and gives leaves
-the loop stacked over its rounds. A GRU in an If is found, and not seen.
+A body of a TensorIterator, Loop or If takes all its values by parameters. What a GRU in it takes and gives
+leaves a loop stacked over its rounds; it leaves an If as one more output, of both bodies.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import openvino as ov
-from openvino.opset13 import result, unsqueeze
+from openvino.opset13 import constant, result, unsqueeze
 
 from ...cases.console import format_error
 from ...cases.dtypes import Arrays
@@ -27,28 +28,32 @@ _KINDS = {one.name.partition(".")[2].rpartition("-")[0]: one for one in OPERATOR
 _LOOPS = ("TensorIterator", "Loop")
 
 
-class _Found(NamedTuple):
-    """A GRU, the model or body that it is in, and the loops around it, the innermost first."""
+class _Holder(NamedTuple):
+    """A node with a body, the graph that it is in, and whether the body is an If's first; None for a loop."""
 
     node: Any
     graph: Any
-    loops: tuple[tuple[Any, Any], ...]
-    seen: bool
+    branch: bool | None
 
 
-def _found(
-    graph: Any, loops: tuple[tuple[Any, Any], ...] = (), *, seen: bool = True
-) -> Iterator[_Found]:
-    """Yield the nodes of a graph and of the bodies in it; those in an If are not `seen`."""
+class _Found(NamedTuple):
+    """A node, the model or body that it is in, and the nodes around it, the innermost first."""
+
+    node: Any
+    graph: Any
+    around: tuple[_Holder, ...]
+
+
+def _found(graph: Any, around: tuple[_Holder, ...] = ()) -> Iterator[_Found]:
+    """Yield the nodes of a graph and of the bodies in it."""
     for node in graph.get_ordered_ops():
         kind = node.get_type_name()
-        yield _Found(node, graph, loops, seen)
+        yield _Found(node, graph, around)
         if kind in _LOOPS:
-            body = node.get_function()
-            yield from _found(body, ((node, graph), *loops), seen=seen)
+            yield from _found(node.get_function(), (_Holder(node, graph, None), *around))
         if kind == "If":
-            for body in (node.get_then_body(), node.get_else_body()):
-                yield from _found(body, loops, seen=False)
+            for branch, body in ((True, node.get_then_body()), (False, node.get_else_body())):
+                yield from _found(body, (_Holder(node, graph, branch), *around))
 
 
 class OpenVinoNetwork(Network):
@@ -70,17 +75,12 @@ class OpenVinoNetwork(Network):
         for one in nodes:
             if one.node.get_type_name() in _KINDS:
                 self._add(one)
-        if not self.layers and not self.unseen:
+        if not self.layers:
             raise self.has_no_gru(Counter(one.node.get_type_name() for one in nodes))
 
     def _add(self, found: _Found) -> None:
         node, operator = found.node, _KINDS[found.node.get_type_name()]
-        name = name_apart(
-            node.get_friendly_name(), {one.name for one in self.layers} | {*self.unseen}
-        )
-        if not found.seen:
-            self.unseen[name] = "in an If, whose values OpenVINO does not show"
-            return
+        name = name_apart(node.get_friendly_name(), {one.name for one in self.layers})
         given = {
             n: value
             for n, value in node.get_attributes().items()
@@ -95,20 +95,29 @@ class OpenVinoNetwork(Network):
             tensor.name: self._tap(found, f"{name}/{tensor.name}", node.output(at))
             for at, tensor in enumerate(operator.outputs)
         }
-        self.layers.append(Layer(name, operator, given, inputs, outputs))
+        conditions = []
+        for at, (holder, graph, branch) in enumerate(found.around):
+            if branch is not None:
+                outside = _Found(holder, graph, found.around[at + 1 :])
+                tap = self._tap(outside, f"{name}/condition {at}", holder.input_value(0))
+                conditions.append((tap, branch))
+        self.layers.append(Layer(name, operator, given, inputs, outputs, conditions))
 
     def _tap(self, found: _Found, name: str, value: Any) -> Tap:
         """Make a value visible as an output of the model, stacked over the rounds of all loops."""
         graph = found.graph
-        for loop, outside in found.loops:
-            stacked = unsqueeze(value, 0)
-            graph.add_results([result(stacked)])
-            value, graph = loop.get_concatenated_slices(stacked.output(0), 0, 1, 1, -1, 0), outside
+        for holder, outside, branch in found.around:
+            value = (
+                _leave_if(holder, value, branch)
+                if branch is not None
+                else (_leave_loop(holder, graph, value))
+            )
+            graph = outside
         made = result(value)
         made.output(0).get_tensor().add_names({name})
         graph.add_results([made])
         self._names.append(name)
-        return Tap(name, len(found.loops))
+        return Tap(name, sum(one.branch is None for one in found.around))
 
     def run(self, feeds: Arrays) -> Arrays:
         """Run the model as it is; return its outputs by name."""
@@ -134,6 +143,23 @@ class OpenVinoNetwork(Network):
             (one, port.get_names()) for one, port in zip(self._names, model.outputs, strict=False)
         ]
         return {one: found[name] for one, several in names for name in several if name in found}
+
+
+def _leave_loop(loop: Any, body: Any, value: Any) -> Any:
+    """Lead a value out of a loop, stacked over its rounds."""
+    stacked = unsqueeze(value, 0)
+    body.add_results([result(stacked)])
+    return loop.get_concatenated_slices(stacked.output(0), 0, 1, 1, -1, 0)
+
+
+def _leave_if(node: Any, value: Any, branch: bool) -> Any:
+    """Lead a value out of a body of an If; a zero stands for it where the other body runs."""
+    zero = np.zeros([1] * len(value.get_partial_shape()), value.get_element_type().to_dtype())
+    own, other = result(value), result(constant(zero))
+    bodies = node.get_then_body(), node.get_else_body()
+    for body, one in zip(bodies if branch else bodies[::-1], (own, other), strict=True):
+        body.add_results([one])
+    return node.set_output(*((own, other) if branch else (other, own)))
 
 
 def _read(file: str) -> Any:
