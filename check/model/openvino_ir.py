@@ -29,7 +29,10 @@ _LOOPS = ("TensorIterator", "Loop")
 
 
 class _Holder(NamedTuple):
-    """A node with a body, the graph that it is in, and whether the body is an If's first; None for a loop."""
+    """A node with a body, and the graph that it is in.
+
+    The `branch` is None for a loop; for an If, it says whether the body is the first.
+    """
 
     node: Any
     graph: Any

@@ -54,6 +54,34 @@ def test_lengths_are_seen(models: dict[str, Path], tmp_path: Path, command: Comm
         assert "sequence_lengths ignored" in " ".join(ended.out.split())
 
 
+def test_a_cell_in_a_tensor_iterator_is_judged_at_each_step(
+    tmp_path: Path, command: Command
+) -> None:
+    """As older converters write a sequence."""
+    ops, chance, steps = ov.opset8, np.random.default_rng(0), 5
+    x, h0 = (ops.parameter(shape, np.float32) for shape in ([2, steps, 3], [2, 4]))
+    now, before = (ops.parameter(shape, np.float32) for shape in ([2, 1, 3], [2, 4]))
+    weights = [ops.constant(chance.random(n, np.float32)) for n in ((12, 3), (12, 4), (12,))]
+    axis = ops.constant(np.array([1]))
+    cell = ops.gru_cell(ops.squeeze(now, axis), before, *weights, 4)
+    cell.set_friendly_name("cell")
+    state, row = ops.result(cell), ops.result(ops.unsqueeze(cell, axis))
+    loop = ops.tensor_iterator()
+    loop.set_body(ov.Model([state, row], [now, before], "step"))
+    loop.set_sliced_input(now, x.output(0), 0, 1, 1, -1, 1)
+    loop.set_merged_input(before, h0.output(0), state.output(0))
+    rows = loop.get_concatenated_slices(row.output(0), 0, 1, 1, -1, 1)
+    ov.save_model(ov.Model([ops.result(rows)], [x, h0], "net"), tmp_path / "net.xml")
+    out = tmp_path / "kept.h5"
+    ended = command("model", tmp_path / "net.xml", "--runtime", "openvino", "--save", out)
+    assert ended.out.startswith(f"conforms: {steps} of {steps} cases passed")
+    cases = {case.id.rpartition("/")[2]: case for case in load_vectors(out)}
+    assert cases.keys() == {f"cell-run{number}" for number in range(1, steps + 1)}
+    first, second = cases["cell-run1"], cases["cell-run2"]
+    near = first.answer.outputs["Ho"] - second.inputs["initial_hidden_state"]
+    assert np.abs(near).max() < 1e-6
+
+
 def test_a_mistake_is_found_in_its_layer(models: dict[str, Path], command: Command) -> None:
     ended = command("model", models["enhancer"], "--runtime", at("second_swapped"), "--json")
     assert (ended.status, ended.report["verdict"]) == (1, "does not conform")
