@@ -166,7 +166,7 @@ def _answer_steps(key: BlockKey, stack: Stack) -> dict[ReadingNames, Answer]:
         with np.errstate(over="ignore", invalid="ignore"):
             states = gru(Float64(), as_read(reading, stack.semantics), stack.inputs)
         outputs = {
-            role: (kind.nearest(array) + 0.0).astype(kind.numpy)
+            role: array.astype(kind.numpy)
             for role, array in zip(("y", "ho"), states, strict=True)
             if role in _roles(key, stack)
         }

@@ -89,11 +89,12 @@ class SingleSteps:
         first = self.first[:, :, which]
         return replace(self, inputs=inputs, seen=seen, taken=taken, first=first)
 
-    def parts(self, classes: int) -> Iterator[SingleSteps]:
-        """Split the rows into parts that are bounded at once in a number of `classes`."""
+    def parts(self, classes: int) -> Iterator[tuple[slice, SingleSteps]]:
+        """Split the rows into parts that are bounded at once in a number of `classes`, each with its rows."""
         n, _, rows, hidden = self.seen.shape
         size = max(LEAST_ROWS, BOUND_BYTES // (8 * n * hidden * classes))
-        return (self.rows(slice(start, start + size)) for start in range(0, rows, size))
+        slices = (slice(start, start + size) for start in range(0, rows, size))
+        return ((which, self.rows(which)) for which in slices)
 
     def expected(self, dtype: str) -> tuple[Array, Arrays]:
         """Compute the states after each step, and by class of arithmetic how far they may be off.
@@ -104,14 +105,14 @@ class SingleSteps:
         classes = CLASSES[dtype]
         if dtype == "float64":  # x itself is computed in float64
             classes = tuple(replace(c, unit=c.unit + F64, tiny=c.tiny + TINY_F64) for c in classes)
-        values, limits = list[Array](), dict[str, list[Array]]()
-        for some in self.parts(len(classes)):
-            kind = FLOAT_TYPES[dtype]
+        kind, values = FLOAT_TYPES[dtype], np.empty(self.seen.shape)
+        limits = {one.name: np.empty(self.seen.shape, np.float32) for one in classes}
+        for which, some in self.parts(len(classes)):
             x, errors = step_bounds(some.semantics, some.inputs, classes, kind, some.first)
-            values.append(x)
+            values[:, :, which] = x
             for name, limit in tolerances(x, errors, x, dtype).items():
-                limits.setdefault(name, []).append(limit)
-        return np.concatenate(values, 2), {k: np.concatenate(v, 2) for k, v in limits.items()}
+                limits[name][:, :, which] = limit
+        return values, limits
 
     def spread(self, one: ArithmeticClass, dtype: str) -> Spread:
         """Compute the states after each step, and how large their errors usually are in a class."""
@@ -130,7 +131,7 @@ def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer 
     shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
     found = {name: np.zeros(outputs[name].shape) for name in block.answer.outputs}
     limits = {
-        one.name: {name: np.zeros(array.shape) for name, array in found.items()}
+        one.name: {name: np.zeros(array.shape, np.float32) for name, array in found.items()}
         for one in CLASSES[block.dtype]
     }
     for stack in stacks(operator, block.given, block.inputs):
