@@ -139,9 +139,8 @@ class Network(ABC):
     def has_no_gru(self, kinds: Mapping[str, int]) -> GrucibleError:
         """Make the error that there is no GRU; name the recurrent nodes among nodes of some `kinds`."""
         others = [f"{n} {kind}" for kind, n in kinds.items() if kind.startswith(_RECURRENT)]
-        return GrucibleError(
-            f"{self.file}: holds no GRU; it has {', '.join(others) or 'no recurrent node'}"
-        )
+        has = ", ".join(others) or "no recurrent node; did an exporter write each step by itself?"
+        return GrucibleError(f"{self.file}: holds no GRU; it has {has}")
 
 
 def check_feeds(ports: Sequence[Port], given: Arrays) -> Arrays:

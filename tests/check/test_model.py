@@ -315,6 +315,18 @@ def test_inputs_that_do_not_fit_get_one_line(
     bad(command("model", enhancer, "--runtime", "tensorrt"), "tensorrt runs no ONNX model")
 
 
+def test_what_the_text_forbids_is_not_judged(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    words, lengths = np.ones((2, 8), np.int64), np.array([9, 3])
+    np.savez(tmp_path / "in.npz", words=words, lengths=lengths)
+    ask = ("--runtime", at("no_lengths_of_both"), "--inputs", tmp_path / "in.npz")
+    bad(
+        command("model", models["tagger"], *ask),
+        "layer both: sequence_lens holds 9; expected 0 to 8",
+    )
+
+
 def test_reports_have_every_format(
     models: dict[str, Path], tmp_path: Path, command: Command
 ) -> None:
