@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_756,
     "check/diagnosis": 3_254,
-    "tests": 27_527,
+    "tests": 27_539,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 26_011, 194, 27_791
