@@ -161,7 +161,7 @@ def measure(block: Block, outputs: Arrays, reading: ReadingNames, name: str) -> 
             y = shared["ho"][..., None, :]
         noises: list[Noise] = []
         if y is not None:
-            steps = next(SingleSteps.of(inputs, meant, y[stack.rows]).parts(1))
+            _, steps = next(SingleSteps.of(inputs, meant, y[stack.rows]).parts(1))
             noises = _noises(steps.seen, steps.spread(one, block.dtype), meant, steps.inputs)
         elif inputs.x.shape[-2] * inputs.h0.size * inputs.h0.shape[-1] ** 2 < MOST_WORK:
             seen = shared["ho"][stack.rows].astype(np.float64)
