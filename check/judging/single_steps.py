@@ -138,7 +138,9 @@ def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer 
         meant = as_read(reading, stack.semantics)
         mine = {role: array[stack.rows].astype(np.float64) for role, array in shared.items()}
         expected, admitted = _answer(stack, meant, mine, block.dtype)
-        for of, by_role in ((found, expected), *((limits[k], v) for k, v in admitted.items())):
+        pairs: list[tuple[Arrays, Arrays]] = [(found, expected)]
+        pairs += [(limits[name], by_role) for name, by_role in admitted.items()]
+        for of, by_role in pairs:
             for name, array in stack.handed_out(by_role, block.absent).items():
                 of[name][stack.rows] = array
     return Answer(found, limits)
