@@ -24,12 +24,12 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_758,
     "check/diagnosis": 3_254,
-    "tests": 27_539,
+    "tests": 27_604,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_013, 194, 27_791
+PACKAGE, MODULES, WORDS = 26_013, 194, 27_827
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_000}
+WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
