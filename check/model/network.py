@@ -31,6 +31,10 @@ _TIMES = ("time", "seq", "len", "step", "frame")
 """Parts of the names of dimensions that count steps."""
 
 
+IN_IF_IN_LOOP = "in an If in a loop, and a loop stacks only values of one shape"
+"""Why a layer is not seen: what stands for its values where the other branch runs has another shape."""
+
+
 class Port(NamedTuple):
     """An input of a model; a free dimension of its shape is a name, or None. It may be left out."""
 
@@ -131,6 +135,10 @@ class Network(ABC):
 
         Then `layers` has those that were seen, and `unseen` the others.
         """
+
+    def narrow(self, why: str) -> bool:  # noqa: ARG002 - where there are no bodies
+        """Hide the layers in bodies, such as a loop's, for a reason; say whether there were any."""
+        return False
 
     def refused(self, error: Exception) -> GrucibleError:
         """Make the error that the runtime does not run the model."""

@@ -32,9 +32,10 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     """
     network = _open(file, runtime)
     feeds, note = _feeds(network, file, inputs, json.loads(sizes))
-    own, values = network.run(feeds), network.run_visibly(feeds)
+    values, compared, far = _see(network, feeds)
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
-    notes = [note, _compare(network.beside, own, values, unjudged)]
+    unjudged |= {"the whole model": compared} if far else {}
+    notes = [note, compared]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     names = [*dict.fromkeys(layer.name for layer in network.layers)]
@@ -125,19 +126,34 @@ def _case(
     return ForeignCase(question, outputs)
 
 
-def _compare(where: str, own: Arrays, seen: Arrays, unjudged: dict[str, str]) -> str:
-    """Say whether the model gives the same `where` no layer is visible; far other outputs are not judged."""
-    worst, name = (0.0, "") if own else (np.inf, "no output")
-    for one, array in own.items():
-        if array.dtype.kind not in "OSU":
-            off = _distance(array, seen.get(one, np.zeros(0)))
-            worst, name = max((worst, name), (off, one)) if off else (worst, name)
-    if not name:
-        return f"{where}, the outputs are the same"
-    found = f"{where}, {name} differs by {worst:.2g} of its largest value"
-    if worst > _SAME:
-        unjudged["the whole model"] = found
-    return found
+def _see(network: Network, feeds: Arrays) -> tuple[Arrays, str, bool]:
+    """Run a model; return what is seen, how its outputs differ from the plain run's, and if by far.
+
+    Layers in bodies are hidden where the model fails with them visible, or gives far other outputs.
+    """
+    own = network.run(feeds)
+    while True:
+        try:
+            values = network.run_visibly(feeds)
+        except GrucibleError as error:
+            if not network.narrow(f"with its values visible, {error}"):
+                raise
+            continue
+        worst, name = (0.0, "") if own else (np.inf, "no output")
+        for one, array in own.items():
+            if array.dtype.kind not in "OSU":
+                off = _distance(array, values.get(one, np.zeros(0)))
+                worst, name = max((worst, name), (off, one)) if off else (worst, name)
+        if worst <= _SAME or not network.narrow(
+            "with its values visible, the model gives other outputs"
+        ):
+            break
+    found = (
+        f"{name} differs by {worst:.2g} of its largest value"
+        if name
+        else "the outputs are the same"
+    )
+    return values, f"{network.beside}, {found}", worst > _SAME
 
 
 def _distance(array: Array, other: Array) -> float:

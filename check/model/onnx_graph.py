@@ -24,7 +24,7 @@ from ...cases.question import QuestionError
 from ..importing.readers import ONNX_DOMAINS, check_opset, gru_node
 from ..runtimes.onnx_files import loader_of
 from ..runtimes.runtime import load_runtime
-from .network import Layer, Network, Port, Tap, name_apart, run_saved
+from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
 
 RUNTIMES = {
     "onnxruntime": "onnxruntime",
@@ -62,6 +62,13 @@ def _scopes(scope: _Scope) -> Iterator[_Scope]:
                 yield from _scopes(_Scope(attribute.g, node, scope))
 
 
+def _holders(scope: _Scope) -> Iterator[str]:
+    """Yield the kinds of the nodes around a scope, the innermost first."""
+    while scope.parent:
+        yield scope.holder.op_type
+        scope = scope.parent
+
+
 class OnnxNetwork(Network):
     """An ONNX model on a runtime of `RUNTIMES`, or on a function from a path and inputs to outputs."""
 
@@ -86,19 +93,19 @@ class OnnxNetwork(Network):
         return self._outputs(self._model, feeds)
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
-        """Run the model with its layers visible; where that fails, without those in subgraphs."""
-        try:
-            found = self._outputs(self._visible.model, feeds)
-        except GrucibleError as error:
-            if not self._visible.inside:
-                raise
-            why = f"in a subgraph, and with its values visible, {str(error).removeprefix(f'{self.file}: ')}"
-            self.unseen |= dict.fromkeys(self._visible.inside, why)
-            visible = _Visible(self._model, inside=False)
-            self.layers = visible.layers
-            found = self._outputs(visible.model, feeds)
+        """Run the model with its layers visible; return its outputs and all that is seen, by name."""
+        found = self._outputs(self._visible.model, feeds)
         constants = {one.name: numpy_helper.to_array(one) for one in self._model.graph.initializer}
         return found | feeds | constants  # a runtime changes neither
+
+    def narrow(self, why: str) -> bool:
+        """Hide the layers in subgraphs, for a reason; say whether there were any."""
+        inside = self._visible.inside & {one.name for one in self.layers}
+        if inside:
+            self.unseen |= dict.fromkeys(inside, why)
+            self._visible = _Visible(self._model, inside=False)
+            self.layers = self._visible.layers
+        return bool(inside)
 
     def _outputs(self, model: Any, feeds: Arrays) -> Arrays:
         try:
@@ -191,6 +198,9 @@ class _Visible:
 
     def _add(self, name: str, node: Any, scope: _Scope) -> None:
         try:
+            kinds = [*_holders(scope)]
+            if "If" in kinds and {*kinds[kinds.index("If") :]} & {*_STACKING}:
+                raise QuestionError(IN_IF_IN_LOOP)
             given, takes, gives = gru_node(node)
             inputs = {tensor: self._tap(scope, value) for tensor, value in takes.items()}
             outputs = {tensor: self._tap(scope, value) for tensor, value in gives.items()}

@@ -22,7 +22,7 @@ from ...cases.errors import GrucibleError
 from ...cases.operators.openvino import OPERATORS
 from ..runtimes.posed import OPENVINO, infer_openvino, openvino_core
 from ..runtimes.runtime import load_runtime
-from .network import Layer, Network, Port, Tap, name_apart, run_saved
+from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
 
 _KINDS = {one.name.partition(".")[2].rpartition("-")[0]: one for one in OPERATORS}
 _LOOPS = ("TensorIterator", "Loop")
@@ -71,19 +71,39 @@ class OpenVinoNetwork(Network):
         super().__init__(file, runtime)
         version = f"{ov.get_version().partition('-')[0]} CPU"
         self.version = self._function.version if self._function else version
-        self._model, self._visible = _read(file), _read(file)
+        self._model = _read(file)
         self.ports = [_port(one) for one in self._model.inputs]
-        self._names = [_name(one) for one in self._model.outputs]
+        nodes = self._see("")
+        if not self.layers and not self.unseen:
+            raise self.has_no_gru(Counter(one.node.get_type_name() for one in nodes))
+
+    def _see(self, why: str) -> list[_Found]:
+        """Make all layers visible, or for a reason those outside bodies alone; return all nodes."""
+        self._visible = _read(self.file)
+        self._names = [_name(one) for one in self._visible.outputs]
+        self.layers, self.unseen = [], {}
         nodes = [*_found(self._visible)]
         for one in nodes:
             if one.node.get_type_name() in _KINDS:
-                self._add(one)
-        if not self.layers:
-            raise self.has_no_gru(Counter(one.node.get_type_name() for one in nodes))
+                self._add(one, why if one.around else "")
+        return nodes
 
-    def _add(self, found: _Found) -> None:
+    def narrow(self, why: str) -> bool:
+        """Hide the layers in bodies, for a reason; say whether there were any."""
+        before = len(self.layers)
+        self._see(why)
+        return len(self.layers) < before
+
+    def _add(self, found: _Found, why: str) -> None:
         node, operator = found.node, _KINDS[found.node.get_type_name()]
-        name = name_apart(node.get_friendly_name(), {one.name for one in self.layers})
+        taken = {one.name for one in self.layers} | {*self.unseen}
+        name = name_apart(node.get_friendly_name(), taken)
+        loops = [holder.branch is None for holder in found.around]
+        if False in loops and any(loops[loops.index(False) :]):
+            why = IN_IF_IN_LOOP
+        if why:
+            self.unseen[name] = why
+            return
         given = {
             n: value
             for n, value in node.get_attributes().items()

@@ -165,6 +165,45 @@ def spotter(path: Path) -> Path:
     return write(path, nodes, inputs, [info("words", FLOAT, [1, "batch", 2])], w)
 
 
+def nested(path: Path) -> Path:
+    """A loop in a loop: the inner has a GRU in every other round, the outer one that takes what comes out."""
+    w = Weights()
+    gru = w.of_gru("deep", 3, 4)
+    then = helper.make_graph(
+        [node("GRU", ["half", *gru, "", "h"], ["", "new"], name="deep", hidden_size=4)],
+        "then", [], [info("new", FLOAT, [1, 2, 4])],
+    )  # fmt: skip
+    otherwise = helper.make_graph(
+        [node("Identity", ["h"], ["old"])], "otherwise", [], [info("old", FLOAT, [1, 2, 4])]
+    )
+
+    def body(name: str, state: str, nodes: list[Any], gives: str) -> Any:
+        takes = [
+            info(f"{name}.i", INT64, []),
+            info(f"{name}.on", BOOL, []),
+            info(state, FLOAT, [1, 2, 4]),
+        ]
+        nodes = [*nodes, node("Identity", [f"{name}.on"], [f"{name}.goes_on"])]
+        found = [info(f"{name}.goes_on", BOOL, []), info(gives, FLOAT, [1, 2, 4])]
+        return helper.make_graph(nodes, name, takes, found)
+
+    inner = body("inner", "h", [
+        node("Mod", ["inner.i", w.ints("two", 2)], ["rest"]),
+        node("Cast", ["rest"], ["odds"], to=BOOL),
+        node("Squeeze", ["odds"], ["odd"]),
+        node("If", ["odd"], ["next"], then_branch=then, else_branch=otherwise),
+    ], "next")  # fmt: skip
+    outer = body("outer", "g", [
+        node("Add", ["x", "x"], ["half"]),
+        node("Loop", ["rounds", "", "g"], ["inside"], body=inner),
+        node("GRU", ["half", *gru, "", "inside"], ["", "out"], name="flat", hidden_size=4),
+    ], "out")  # fmt: skip
+    w.made.append(numpy_helper.from_array(np.array(3), "rounds"))
+    loop = node("Loop", ["rounds", "", "state"], ["last"], body=outer)
+    inputs = [info("x", FLOAT, [5, 2, 3]), info("state", FLOAT, [1, 2, 4])]
+    return write(path, [loop], inputs, [info("last", FLOAT, [1, 2, 4])], w)
+
+
 def graphs(graph: Any) -> Iterator[Any]:
     yield graph
     for one in graph.node:
@@ -188,6 +227,20 @@ def fused(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
     """Give other outputs where only the model's own are asked for, as a wrong fused kernel does."""
     found = run(path, inputs)
     return found if len(found) > 1 else {name: 1.1 * array for name, array in found.items()}
+
+
+def closed(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Fail where a loop gives more than it does in `decoder`."""
+    for one in onnx.load(path).graph.node:
+        if one.op_type == "Loop" and len(one.output) > 4:
+            raise RuntimeError("too many outputs")
+    return run(path, inputs)
+
+
+def jumpy(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Give other outputs where a loop gives more than it does in `decoder`."""
+    found, many = run(path, inputs), len(onnx.load(path).graph.output) > 1
+    return {name: array + many for name, array in found.items()}
 
 
 def mute(path: str, inputs: dict[str, Any]) -> dict[str, Any]:

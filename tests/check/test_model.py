@@ -202,6 +202,26 @@ def test_runs_with_large_weights_are_few() -> None:
     assert layer.most_runs(values, 30) == 1
 
 
+def test_an_if_in_a_loop_is_not_called_right(tmp_path: Path, command: Command) -> None:
+    """A loop stacks values of one shape; what stands for those of the other branch has another."""
+    model = networks.nested(tmp_path / "nested.onnx")
+    report = command("model", model, "--runtime", "onnxruntime", "--json").report
+    assert (report["verdict"], report["summary"]["passed"]) == ("incomplete", 3)
+    [(layer, why)] = report["model"]["unjudged"].items()
+    assert layer == "layer deep"
+    assert "in an If in a loop" in why
+
+
+@pytest.mark.parametrize(
+    ("runtime", "says"), [("closed", "too many outputs"), ("jumpy", "gives other outputs")]
+)
+def test_a_loop_that_does_not_bear_to_be_seen_is_not_judged(
+    runtime: str, says: str, models: dict[str, Path], command: Command
+) -> None:
+    ended = command("model", models["decoder"], "--runtime", at(runtime))
+    bad(ended, "none of its GRUs can be judged", "layer low: with its values visible", says)
+
+
 def test_other_outputs_without_visible_layers_are_not_called_right(
     models: dict[str, Path], command: Command
 ) -> None:
