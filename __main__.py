@@ -72,8 +72,8 @@ def grucible() -> None:
 
     \b
     Exit status
-      0    done; check: it conforms, or every failure was expected
-      1    check: it does not conform, or the verdict is incomplete, or
+      0    done; check, model: it conforms, or every failure was expected
+      1    check, model: it does not conform, or the verdict is incomplete, or
            an expectation is stale;
            compare: something is worse; trace: the case does not pass;
            probe: something is wrong;
