@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import multiprocessing
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +157,8 @@ class TorchRuntime:
 
     def __init__(self, name: str) -> None:
         self._name, self._posing = name, TORCH[name]
+        # else its exporter warns of every packed case
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         versions = [f"{one} {importlib.metadata.version(one)}" for one in self._posing.packages]
         self.version = " ".join([importlib.import_module("torch").__version__, *versions])
         self.__doc__ = self._posing.about
