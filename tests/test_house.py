@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_430,
     "gen": 4_271,
     "gen/variants": 2_900,
-    "check": 13_812,
+    "check": 13_815,
     "check/diagnosis": 3_254,
-    "tests": 27_677,
+    "tests": 27_689,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_067, 194, 27_846
+PACKAGE, MODULES, WORDS = 26_070, 194, 27_846
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
