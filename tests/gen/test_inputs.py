@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn import drawn_block
-from shipped import specs
+from shipped import core_blocks, specs
 
 from grucible.cases.dtypes import FLOAT_TYPES
 from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import expand
-from grucible.gen.answering import overflows
+from grucible.gen.answering import overflows, peaks
 from grucible.gen.drawing import SMALLER, draw_inputs
 from grucible.gen.posed import answer
 from grucible.gen.stacks import stacks
@@ -126,6 +127,24 @@ def test_a_scale_is_of_one_input_and_no_attempt_makes_it_smaller() -> None:
         for one in BOUNDS:
             factor = np.float32(32 * halved if one == name else 1)
             np.testing.assert_array_equal(after[one], factor * before[one])
+
+
+@pytest.mark.parametrize("scale", [1.0, 64.0, 4096.0, np.nan])
+def test_what_comes_near_overflow_is_what_a_run_shows(scale: float) -> None:
+    """Most cases need no run, because their largest numbers bound all else."""
+    near, unseen = Counter[bool](), 0
+    for block in core_blocks():
+        if block.ids[0].startswith(("onnx.GRU-14/core_magnitudes/", "webnn.gruCell/core/")):
+            for stack in stacks(OPERATORS[block.operator], block.given, block.inputs):
+                scaled = replace(
+                    stack, inputs=replace(stack.inputs, x=scale * stack.inputs.x.astype(float))
+                )
+                shown = ~(peaks(scaled).peak < FLOAT_TYPES["float16"].largest / 4)
+                assert sorted(overflows(scaled, "float16")) == np.flatnonzero(shown).tolist()
+                near.update(shown.tolist())
+                unseen += not overflows(scaled, "bfloat16")
+    assert near[scale > 1.0 or np.isnan(scale)]
+    assert bool(unseen) == np.isfinite(scale)
 
 
 def test_a_draw_that_overflows_is_seen() -> None:
