@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_815,
     "check/diagnosis": 3_254,
-    "tests": 27_689,
+    "tests": 27_708,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 26_070, 194, 27_846
