@@ -26,16 +26,8 @@ from ..runtimes.onnx_files import loader_of
 from ..runtimes.runtime import load_runtime
 from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
 
-RUNTIMES = {
-    "onnxruntime": "onnxruntime",
-    "onnx-reference": "onnx-reference",
-    "openvino": "openvino-onnx",
-    "openvino-onnx": "openvino-onnx",
-    "opencv": "opencv",
-    "tract": "tract",
-    "mnn": "mnn",
-    "mnn-kernel": "mnn-kernel",
-}
+_NAMES = ("onnxruntime", "onnx-reference", "openvino-onnx", "opencv", "tract", "mnn", "mnn-kernel")
+RUNTIMES = {name: name for name in _NAMES} | {"openvino": "openvino-onnx"}
 """The runtimes that run a whole ONNX model, and the runtime whose loader each takes."""
 _STACKING = ("Loop", "Scan")
 

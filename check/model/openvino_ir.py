@@ -129,13 +129,8 @@ class OpenVinoNetwork(Network):
     def _tap(self, found: _Found, name: str, value: Any) -> Tap:
         """Make a value visible as an output of the model, stacked over the rounds of all loops."""
         graph = found.graph
-        for holder, outside, branch in found.around:
-            value = (
-                _leave_if(holder, value, branch)
-                if branch is not None
-                else (_leave_loop(holder, graph, value))
-            )
-            graph = outside
+        for holder in found.around:
+            value, graph = _leave(holder, graph, value), holder.graph
         made = result(value)
         made.output(0).get_tensor().add_names({name})
         graph.add_results([made])
@@ -168,21 +163,20 @@ class OpenVinoNetwork(Network):
         return {one: found[name] for one, several in names for name in several if name in found}
 
 
-def _leave_loop(loop: Any, body: Any, value: Any) -> Any:
-    """Lead a value out of a loop, stacked over its rounds."""
-    stacked = unsqueeze(value, 0)
-    body.add_results([result(stacked)])
-    return loop.get_concatenated_slices(stacked.output(0), 0, 1, 1, -1, 0)
-
-
-def _leave_if(node: Any, value: Any, branch: bool) -> Any:
-    """Lead a value out of a body of an If; a zero stands for it where the other body runs."""
+def _leave(holder: _Holder, body: Any, value: Any) -> Any:
+    """Lead a value out of a loop, stacked over its rounds; or out of an If, where a zero may stand for it."""
+    if holder.branch is None:
+        stacked = unsqueeze(value, 0)
+        body.add_results([result(stacked)])
+        return holder.node.get_concatenated_slices(stacked.output(0), 0, 1, 1, -1, 0)
     zero = np.zeros([1] * len(value.get_partial_shape()), value.get_element_type().to_dtype())
-    own, other = result(value), result(constant(zero))
-    bodies = node.get_then_body(), node.get_else_body()
-    for body, one in zip(bodies if branch else bodies[::-1], (own, other), strict=True):
-        body.add_results([one])
-    return node.set_output(*((own, other) if branch else (other, own)))
+    both = [result(value), result(constant(zero))]
+    both = both if holder.branch else both[::-1]
+    for one, gives in zip(
+        (holder.node.get_then_body(), holder.node.get_else_body()), both, strict=True
+    ):
+        one.add_results([gives])
+    return holder.node.set_output(*both)
 
 
 def _read(file: str) -> Any:
