@@ -164,7 +164,7 @@ class OpenVinoNetwork(Network):
 
 
 def _leave(holder: _Holder, body: Any, value: Any) -> Any:
-    """Lead a value out of a loop, stacked over its rounds; or out of an If, where a zero may stand for it."""
+    """Lead a value out of a loop, stacked over its rounds, or out of an If, with a stand-in."""
     if holder.branch is None:
         stacked = unsqueeze(value, 0)
         body.add_results([result(stacked)])
