@@ -52,6 +52,16 @@ class Asked:
         exponents = {name: e for name, e in exponents_of(case).items() if name not in nothing}
         return cls(case, sizes, rows, exponents, semantics(operator, case.attributes))
 
+    @property
+    def time(self) -> int:
+        """The number of steps of the longest row that there may be; 1 in cells."""
+        return self.sizes.get("time", 1)
+
+    @property
+    def both(self) -> bool:
+        """Whether there are two directions."""
+        return self.sizes.get("direction", 1) == 2
+
 
 Condition = Callable[[Asked], bool]
 

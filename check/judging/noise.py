@@ -70,8 +70,8 @@ class Noise:
 
     @property
     def norm(self) -> float:
-        """A bound of the norm of the errors' covariance."""
-        return 3.0 * (1.0 + self.together)
+        """A bound of the norm of the errors' covariance, proven in TOLERANCES.md."""
+        return 2.0 * (1.0 + self.together)
 
     def limit(self, tests: int) -> float:
         """Find the ratio that none of `tests` right ones exceeds, except with probability FALSE_ALARM."""

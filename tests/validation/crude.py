@@ -3,7 +3,7 @@
 Each mistake is made of the exact outputs of VECTORS (without them, the core vectors), or computed in float64
 from changed inputs, and rounded once. The judge tells of each class of arithmetic in how many of the deciding
 cases that the mistake changes it passes: by the accumulated tolerance alone, and as cases are judged now, with
-their single steps. With --precision, the mistakes are the catalogue's approximations and losses of precision.
+their single steps; and in the required class, how many of these get no remark upon their noise. With --precision, the mistakes are the catalogue's approximations and losses of precision.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from grucible.check.judging.case_result import DECIDING
 from grucible.check.judging.criterion import Demanded, Differences
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
+from grucible.check.judging.noise import Noise, remark
 from grucible.check.observed.source import Observed
 from grucible.gen.gru import (
     Alter,
@@ -152,11 +153,20 @@ RIGHT = Variant("right", "nothing")
 
 
 class Passing:
-    """Of the cases that a mistake changes: how many pass, by class of arithmetic."""
+    """Of the cases that a mistake changes: how many pass, by class of arithmetic; the noise of those that do."""
 
     def __init__(self) -> None:
         self.asked = 0
+        self.noises: dict[str, Noise] = {}
         self.passed: Mapping[str, Counter[str]] = {grade: Counter() for grade in GRADES}
+
+    def counts(self, arithmetic: str, required: str) -> list[int]:
+        """Count what passes before and now; of narrow vectors' required class, also what gets no remark."""
+        found = [self.passed[grade][arithmetic] for grade in GRADES]
+        if self.noises and arithmetic == required:
+            one = remark(required, self.noises, len(self.noises) + 1)
+            found.append(found[-1] - (len(one.cases) if one else 0))
+        return found
 
 
 def count_passing(
@@ -208,6 +218,8 @@ def _count(owners: Sequence[Passing], path: str, block: Block, wrong: Arrays) ->
     for owner, result in zip(owners, judge_block(path, block, observed, grade), strict=True):
         owner.asked += 1
         owner.passed["now"].update(result.holds)
+        if result.noise:
+            owner.noises[result.id] = result.noise
 
 
 def main() -> None:
@@ -224,23 +236,26 @@ def main() -> None:
     dtypes = asked.dtypes or [*CLASSES]
     for dtype in dtypes:
         names = [one.name for one in CLASSES[dtype]]
-        print(f"\n{dtype}: cases that pass by the whole alone, and now; * marks the required class")
+        print(
+            f"\n{dtype}: cases that pass by the whole alone → now → without a remark; * is required"
+        )
         words = [name + "*" * (name == REQUIRED[dtype]) for name in names]
         print(f"{'mistake':28} {'asked':>6}" + "".join(f"{word:>20}" for word in words))
         every = PRECISION if asked.precision else CRUDE
         mistakes = [one for one in every if can_be_caught(one, dtype)]
         for name, one in count_passing(asked.vectors, dtype, mistakes, asked.share).items():
             if one.asked:
-                counts = (tuple(one.passed[grade][c] for grade in GRADES) for c in names)
-                cells = "".join(f"{before:>12} {now:>7}" for before, now in counts)
-                print(f"{name:28} {one.asked:>6}{cells}", flush=True)
-                before, now = (one.passed[grade][REQUIRED[dtype]] for grade in GRADES)
-                text = f"{before}→{now}/{one.asked}" if before else "0"
+                required = REQUIRED[dtype]
+                cells = ("→".join(map(str, one.counts(c, required))) for c in names)
+                row = "".join(f"{cell:>20}" for cell in cells)
+                print(f"{name:28} {one.asked:>6}{row}", flush=True)
+                found = one.counts(required, required)
+                text = f"{'→'.join(map(str, found))}/{one.asked}" if found[0] else "0"
                 summary.setdefault(name, {})[dtype] = text
     print(f"\n| mistake that passes | {' | '.join(dtypes)} |\n| --- |" + " ---: |" * len(dtypes))
-    for name, found in summary.items():
-        if {*found.values()} != {"0"}:
-            print(f"| {name} | {' | '.join(found.get(dtype, '–') for dtype in dtypes)} |")
+    for name, row in summary.items():
+        if {*row.values()} != {"0"}:
+            print(f"| {name} | {' | '.join(row.get(dtype, '–') for dtype in dtypes)} |")
 
 
 if __name__ == "__main__":

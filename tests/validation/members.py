@@ -25,7 +25,9 @@ from sums import (
 from written import Written, bias_by_bias, emulate, in_one, in_parts, input_first
 
 from grucible.cases.dtypes import Array
+from grucible.check.judging import noise
 from grucible.check.judging.criterion import Differences
+from grucible.check.judging.noise import Noise, remark
 from grucible.check.judging.single_steps import step_answer
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.variants.emulated import (
@@ -38,6 +40,7 @@ from grucible.gen.variants.emulated import (
     to_tf32,
 )
 from grucible.vectors.block import Block
+from grucible.vectors.case import REQUIRED
 
 Run = Callable[[Block], tuple[Array, Mapping[str, Array]]]
 """Gives the rows of a block that an implementation offers, and its outputs for them."""
@@ -60,12 +63,13 @@ class Member:
 class Ratios:
     """Of the cases measured so far: the worst |observed - stored| / tolerance of each; 1 and less conforms.
 
-    `steps` has the same given the state before each step, of the cases that hold every state. `elements` counts
-    what was compared.
+    `steps` has the same given the state before each step, of the cases that hold every state. `noises` is how
+    large the errors are in all, by case. `elements` counts what was compared.
     """
 
     worst: list[float] = field(default_factory=list)
     steps: list[float] = field(default_factory=list)
+    noises: dict[str, Noise] = field(default_factory=dict)
     elements: int = 0
 
     @property
@@ -77,6 +81,15 @@ class Ratios:
     def in_steps(self) -> int:
         """How many cases do not conform in single steps."""
         return sum(not ratio <= 1.0 for ratio in self.steps)
+
+    @property
+    def noise(self) -> float:
+        """The root mean square of all errors, as a multiple of what roundings make."""
+        return sum(self.noises.values(), Noise()).ratio
+
+    def remarked(self, dtype: str) -> str:
+        """Say what a report of these cases would remark upon, or ""."""
+        return str(remark(REQUIRED[dtype], self.noises, len(self.noises) + 1) or "")
 
 
 def measure(block: Block, found: Iterable[tuple[Member, Ratios, Array]]) -> None:
@@ -117,6 +130,10 @@ def _judge(
         for (name, ratios, *_), start, end in zip(answered, ends, ends[1:], strict=False):
             found = ratios.steps if stepwise else ratios.worst
             found += by_class[name][start:end].tolist()
+    noises = noise.measure(stack, outputs, (), REQUIRED[stack.dtype])
+    for (_, ratios, *_), start, end in zip(answered, ends, ends[1:], strict=False):
+        of_case = zip(stack.ids[start:end], noises[start:end], strict=True)
+        ratios.noises |= {case: one for case, one in of_case if one}
     each = sum(array[0].size for array in outputs.values())
     for _, ratios, rows, _ in answered:
         ratios.elements += each * len(rows)

@@ -3,8 +3,9 @@
 Runs emulations of every class of arithmetic, the real runtimes that are installed, and mistakes,
 on VECTORS (without them, the core vectors) and on random cases, against the stored, rounded
 answers. Prints a table: the class an implementation belongs to, the cases, and its largest ratio
-of difference to tolerance. Exit status 1 if one that belongs to a class breaks it, or if a mistake
-is not caught.
+of difference to tolerance; in float16 and bfloat16 also the noise, all errors as a multiple of what
+roundings make. Exit status 1 if one that belongs to a class breaks it or gets a remark upon its noise,
+or if a mistake is not caught.
 """
 
 from __future__ import annotations
@@ -43,33 +44,27 @@ def main() -> int:
     parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
     asked = parser.parse_args()
     failed = False
-    print(
-        "| dtype | class | implementation | elements | shipped: whole, steps | random: whole, steps |"
-    )
+    places = " | ".join(f"{place}: whole, steps, noise" for place in ("shipped", "random"))
+    print(f"| dtype | class | implementation | elements | {places} |")
     print("| --- | --- | --- | ---: | ---: | ---: |")
     for dtype in asked.dtypes or CLASSES:
         members = [member for member in MEMBERS if member.dtype == dtype]
         members += [] if asked.emulations_only else real_runtimes(dtype)
         lines: dict[tuple[str, str], list[tuple[Ratios, Ratios]]] = {}
         for member, shipped, drawn in _measured(asked, dtype, members):
-            if any(one.alarms or one.in_steps for one in (shipped, drawn)):
-                failed = True
-                print(f"FALSE ALARM: {dtype} {member.arithmetic} {member.about} {member.form}")
+            for one in (shipped, drawn):
+                remarked = one.remarked(dtype)
+                if one.alarms or one.in_steps or remarked:
+                    failed = True
+                    name = f"{dtype} {member.arithmetic} {member.about} {member.form}"
+                    print(f"FALSE ALARM: {name} {remarked}", flush=True)
             about = f"{member.about}, {member.form if asked.forms else '*'}"
             name = about if member.form else member.about
             lines.setdefault((member.arithmetic, name), []).append((shipped, drawn))
         for (arithmetic, about), each in lines.items():
             about = about.replace("*", f"{len(each)} forms")
             elements = sum(one.elements for pair in each for one in pair)
-            ratios = [
-                ", ".join(
-                    f"{max((max(r, default=0.0) for r in some), default=0.0):.2g}" for some in pair
-                )
-                for pair in (
-                    ([p[place].worst for p in each], [p[place].steps for p in each])
-                    for place in (0, 1)
-                )
-            ]
+            ratios = [_largest([pair[place] for pair in each]) for place in (0, 1)]
             print(
                 "|",
                 " | ".join([dtype, arithmetic, about, f"{elements:,}", *ratios]),
@@ -85,6 +80,13 @@ def main() -> int:
                   f"{drawn.alarms} of {len(drawn.worst)} random ones; in steps in {shipped.in_steps} of "
                   f"{len(shipped.steps)}, {drawn.in_steps} of {len(drawn.steps)}")  # fmt: skip
     return int(failed)
+
+
+def _largest(found: Iterable[Ratios]) -> str:
+    """Write the largest ratios of some implementations: of whole answers, of single steps, of noise."""
+    every = [[max(one.worst, default=0.0), max(one.steps, default=0.0), one.noise] for one in found]
+    whole, steps, noise = np.max(every, axis=0)
+    return f"{whole:.2g}, {steps:.2g}" + (f", {noise:.2g}" if noise else "")
 
 
 def _measured(
