@@ -67,13 +67,15 @@ def draw_inputs(case: CaseSpec, seed: int, attempt: int) -> Arrays:
             arrays[tensor.name] = np.zeros(shape, dtype.numpy)
             continue
         name = f"{case.id}\0{seed}\0{attempt}\0{tensor.name}"
-        mantissas = _mantissas(name, math.prod(shape), dtype.precision)
-        role = tensor.role_in(attributes)
+        role, bits = tensor.role_in(attributes), dtype.precision
+        if role in ("w", "r"):
+            bits = DRAWS[case.draw].weight_bits or bits
+        mantissas = _mantissas(name, math.prod(shape), bits)
         if role == "b" and coarse:
             mantissas = 2.0 * np.copysign(np.maximum(np.abs(mantissas) // 2.0, 1.0), mantissas)
         scaled = case.factors[scale_of(tensor.name)] or role not in ("w", "r")
         exponent = exponents[tensor.name] - (0 if scaled else smaller)
-        values = np.ldexp(mantissas, exponent - dtype.precision)  # exact
+        values = np.ldexp(mantissas, exponent - bits)  # exact
         arrays[tensor.name] = values.reshape(shape).astype(dtype.numpy)
     _plant(operator, case, dtype, arrays)
     return arrays

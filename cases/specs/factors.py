@@ -29,14 +29,16 @@ Plant = Literal[
 class Draw:
     """How the inputs of a case are drawn; `gen.drawing` draws them.
 
-    X is scaled by 2 to the power `x_exponent`, W and R by 2 to the power `weight_exponent`. `plant` names
-    special values that are put into the inputs; such a case is nonportable.
+    X is scaled by 2 to the power `x_exponent`, W and R by 2 to the power `weight_exponent`. `weight_bits`
+    are the bits of W and R, if they have fewer than the dtype. `plant` names special values that are put
+    into the inputs; such a case is nonportable.
     """
 
     name: str
     about: str
     x_exponent: int = 0
     weight_exponent: int = 0
+    weight_bits: int | None = None
     plant: Plant = ""
 
 
@@ -45,6 +47,7 @@ DRAWS: dict[str, Draw] = {
     for draw in (
         Draw("ordinary", "pre-activations of order one"),
         Draw("quarter-weights", "W and R a quarter as large, for large cells", weight_exponent=-2),
+        Draw("coarse", "W and R of two bits and a sign: large cells that take little space", weight_bits=2),
         Draw("x8", "X eight times as large: saturating sigmoid and tanh, relu above one", 3),
         Draw("x64", "X sixty-four times as large: saturated sigmoid and tanh, relu far above one", 6),
         Draw("nan", "one NaN in X, one in h0", plant="nan"),

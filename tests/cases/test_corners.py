@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import random
 from functools import cache
 from typing import Any
 
@@ -21,7 +20,7 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import CaseSpec
 from grucible.check.judging.case_result import DECIDING
-from grucible.vectors.case import Answer
+from grucible.vectors.case import REQUIRED, Answer
 
 
 @cache
@@ -39,36 +38,34 @@ def deciding(operator: str) -> tuple[list[CaseSpec], np.ndarray]:
 
 @cache
 def failing(operator: str) -> frozenset[str]:
-    """List the core cases of an operator that fail a runtime which halves every exact answer."""
-    known = {case.id: case.answer.outputs for case in core_cases() if case.operator == operator}
-
-    def run(question: Question) -> Arrays:
-        return {name: (a * 0.5).astype(a.dtype) for name, a in known[question.id].items()}
-
-    report = verify(runtime=run, select=f"{operator}/*", diagnosis=False)
-    return frozenset(one.id for one in report.results if one.decides and one.verdict == "failed")
-
-
-def is_zero(answer: Answer) -> bool:
-    return not any(array.any() for array in answer.outputs.values())
-
-
-VAGUE = {
-    "openvino.GRUSequence-5/core_crossed/float16/forward-lbr-sigmoid_relu-n1-t33-i129-h2-short"
-}
-"""The case whose tolerances are smaller than its values, as in every deciding case, but not than their halves."""
-
-
-@pytest.mark.parametrize("operator", sorted({case.operator for case in core_cases()}))
-def test_half_of_every_core_answer_fails(operator: str) -> None:
-    """So a kernel that is wrong by half fails wherever it is wrong: what it is asked decides, not what for."""
-    expected = {
+    """List the core cases of an operator in which half of each exact number is not within the tolerance."""
+    return frozenset(
         case.id
         for case in core_cases()
         if case.operator == operator and case.tier in DECIDING
-        if not any(map(is_zero, case.answers.values()))  # half of zero is zero
-    }
-    assert expected - VAGUE <= failing(operator) <= expected
+        if all(
+            is_far(halved(case.answer.outputs), one, case.dtype) for one in case.answers.values()
+        )
+    )
+
+
+def halved(outputs: Arrays) -> Arrays:
+    return {name: (array * 0.5).astype(array.dtype) for name, array in outputs.items()}
+
+
+def is_far(outputs: Arrays, answer: Answer, dtype: str) -> bool:
+    limits = answer.tolerances[REQUIRED[dtype]]
+    return any(
+        (np.abs(outputs[name].astype(float) - array.astype(float)) > limits[name]).any()
+        for name, array in answer.outputs.items()
+    )
+
+
+@pytest.mark.parametrize("operator", sorted({case.operator for case in core_cases()}))
+def test_half_of_nearly_every_core_answer_fails(operator: str) -> None:
+    """All but zeros, and a few whose tolerances are smaller than their values, but not than half of them."""
+    asked = [c.id for c in core_cases() if c.operator == operator and c.tier in DECIDING]
+    assert len(failing(operator)) > 0.99 * len(asked)
 
 
 CROSSED = [spec.model.operator for spec, _ in expanded() if spec.theme == "crossed"]
@@ -77,25 +74,27 @@ CROSSED = [spec.model.operator for spec, _ in expanded() if spec.theme == "cross
 
 @pytest.mark.parametrize("operator", CROSSED)
 def test_corners_are_met(operator: str) -> None:
-    """Of two conditions that a question can meet, drawn at random, core cases meet most pairs."""
+    """Of any two conditions that a question can meet, core cases meet most, and all cases every two."""
     of, (cases, core) = OPERATORS[operator], deciding(operator)
     every = met(of, cases)
-    could = together(met(of, mixed(cases, 2000, 1)))
-    pairs = random.Random(2).sample(np.argwhere(np.triu(could)).tolist(), 1000)
+    possible = [case for case in mixed(cases, 2000, 1) if max(case.lengths or (1,))]
+    pairs = np.argwhere(np.triu(together(met(of, possible)))).tolist()
     names = [*conditions(of)]
     assert len(names) >= 75
-    for table, least in ((every[:, core], IN_CORE), (every, IN_ALL)):
+    for table, least in ((every[:, core], IN_CORE), (every, 1)):
         both = together(table)
-        alone = [name for name, row in zip(names, both.diagonal(), strict=True) if not row]
-        assert [name for name in alone if name not in BEYOND] == []
-        missed = [(names[one], names[other]) for one, other in pairs if not both[one, other]]
-        assert len(missed) <= (1 - least) * len(pairs), missed
+        alone = {name for name, row in zip(names, both.diagonal(), strict=True) if not row}
+        assert alone <= BEYOND
+        missed = {(names[one], names[other]) for one, other in pairs if not both[one, other]}
+        assert len(missed - UNASKED) <= (1 - least) * len(pairs), missed
 
 
-IN_CORE, IN_ALL = 0.88, 0.95
-"""Least share of pairs of conditions that core cases meet, and all cases."""
+IN_CORE = 0.96
+"""Least share of pairs of conditions that core cases meet; most others are of more than 128 units."""
+UNASKED = {("hidden of 129 or more", "g thresholded-relu")}
+"""Pairs that no draw can ask: of so many units one is always as near to the threshold as rounding errs."""
 BEYOND = {"|inputHiddenWeight| above 10", "|hiddenHiddenWeight| above 10"}
-"""What BNNSGraph's cases do not ask: pre-activations pass 50 (ledger: range)."""
+"""What BNNSGraph's core does not ask: pre-activations pass 50 (ledger: range)."""
 
 
 def beyond_one(at: Asked) -> bool:
@@ -154,14 +153,13 @@ def test_a_kernel_fails_where_it_is_wrong_and_nowhere_else() -> None:
     }
 
     def run(question: Question) -> Arrays:
-        factor = 0.5 if question.id in wrong else 1.0
-        return {name: (a * factor).astype(a.dtype) for name, a in known[question.id].items()}
+        right = known[question.id]
+        return halved(right) if question.id in wrong else right
 
-    report = verify(runtime=run, select=f"{operator}/*", diagnosis=False)
-    assert {one.id for one in report.results if one.verdict == "failed"} == wrong & failing(
-        operator
-    )
-    assert wrong & failing(operator)
+    report = verify(runtime=run, select=f"{operator}/*/float32/*", diagnosis=False)
+    asked = {one.id for one in report.results}
+    failed = {one.id for one in report.results if one.verdict == "failed"}
+    assert set() < wrong & failing(operator) & asked <= failed <= wrong
 
 
 class FirstStepWithoutBias(Kernel):

@@ -25,7 +25,7 @@ BNNS = ("bnnsgraph.gru/*",)
 def test_a_runtime_that_clips_at_50_as_core_ml_does_passes_and_one_that_clips_at_20_fails() -> None:
     """Ledger: range. Before draws were bounded it failed four."""
     report = verify(runtime=bnns_page.run_clipped, select=BNNS)
-    assert (report.verdict, report.counts) == ("conforms", {"passed": 481})
+    assert (report.verdict, [*report.counts]) == ("conforms", ["passed"])
     report = verify(runtime=lambda question: clipped(question, 20.0), select=BNNS)
     assert report.counts["failed"] >= 4
 
