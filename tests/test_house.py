@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 5_367,
+    "cases": 5_370,
     "vectors": 2_430,
-    "gen": 4_271,
+    "gen": 4_273,
     "gen/variants": 2_900,
     "check": 13_815,
     "check/diagnosis": 3_254,
-    "tests": 27_708,
+    "tests": 27_831,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_070, 194, 27_846
+PACKAGE, MODULES, WORDS = 26_070, 194, 27_965
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
