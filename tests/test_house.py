@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_900,
     "check": 13_815,
     "check/diagnosis": 3_254,
-    "tests": 27_831,
+    "tests": 27_837,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_070, 194, 27_965
+PACKAGE, MODULES, WORDS = 26_070, 194, 28_270
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
