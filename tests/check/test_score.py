@@ -26,8 +26,8 @@ from grucible.vectors.vector_set import open_set
 from .conftest import Command
 from .made import SEQUENCE, make_block, write_vectors
 
-LARGE = {"core_corners", "core_crossed", "core_magnitudes", "core_saturated"}
-"""Themes with cases of large inputs: where each gate is saturated, few misreadings show."""
+LARGE = {"core_corners", "core_crossed", "core_magnitudes", "core_pairs", "core_saturated"}
+"""Themes with cases of large or many inputs: where each gate is saturated, few misreadings show."""
 
 
 def blocks() -> Iterator[Block]:
