@@ -27,7 +27,7 @@ LINES = {
     "tests": 27_837,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_070, 194, 28_292
+PACKAGE, MODULES, WORDS = 26_070, 194, 28_324
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
