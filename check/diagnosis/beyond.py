@@ -17,7 +17,6 @@ import numpy as np
 from ...gen.variants.variant import Variant
 from .failing import FailingBlock, evenly
 from .finding import Names, names_of
-from .fitting import fitted
 from .solving import solved
 from .steps import Steps, steps_of
 from .trying import Shares, Variants, explains, in_some_units, listed
@@ -78,7 +77,6 @@ class _Tried:
         found = solved(several)
         for place, one in enumerate(several):
             whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
-            whole += [self._keep(one, *each) for each in fitted(one)]
             left += [] if any(whole) else [one]
         return left
 

@@ -17,9 +17,9 @@ from ...gen.variants.variant import Variant
 from .contradictions import Passing
 from .failing import evenly
 from .finding import Finding
+from .fitting import Fit, Guess, moved
 from .local import Local
 from .steps import Steps, share_left
-from .trying import errors_at
 
 MOST_LEFT = 0.4
 """Maximum share of the error of rows, or of a case, that a curve leaves; a false one leaves most."""
@@ -27,14 +27,10 @@ UNHELPED = 0.1
 """Maximum cases that ask for the function and are wrong otherwise, by those explained; chance gives few."""
 CLOSE = 0.5
 """What the curve changes in a case that passed counts by half; straight lines are no more exact than that."""
-MOST_STEPS, MOST_STATES = 24, 4000
-"""Maximum groups of cases, and states of them, that are fitted; more change no height that counts."""
+MOST_STEPS = 24
+"""Maximum groups of cases that are fitted; more change no height that counts."""
 FEWEST = 24
 """Minimum wrong states of each half; fewer give no curve."""
-ROUNDS, SLOPE, LONGEST = 4, 1e-4, 1.0
-"""How often heights are improved, the change by which slopes are taken, and the maximum improvement."""
-RIDGE = 1e-3
-"""What keeps heights near zero that hardly any state depends on, by the size of slopes."""
 ALIKE = 0.3
 """Maximum difference of a height that both halves agree on, by the larger one."""
 
@@ -82,34 +78,24 @@ def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, st
             half += [one.rows(which)] if which.size else []
     if min(sum(int(one.wrong.sum()) for one in half) for half in halves) < FEWEST:
         return []
-    (heights, _), _ = each = [_fit(asked, half) for half in halves]
-    if share_left(*_errors(asked, [np.zeros_like(heights), heights], halves[1])) > MOST_LEFT:
+    fits = [Fit([(one, _every(one)) for one in half], robust=False) for half in halves]
+    none = Guess(lambda heights: (with_curve(asked, heights.tolist()),), np.zeros(len(KNOTS)))
+    first, second = (fit.improve([none])[0] for fit in fits)
+    if share_left(*fits[1].errors([none.variants, first.variants])) > MOST_LEFT:
         return []
-    about = f"{asked} computed as another function{_where(asked, each)}"
-    return [(asked, with_curve(asked, heights.tolist()), about)]
+    taken = [
+        np.abs(one.numbers) * np.linalg.norm(slopes, axis=0)
+        for fit, one in zip(fits, (first, second), strict=True)
+        for _, slopes in fit.slopes([moved(one)])
+    ]
+    place = _where(asked, np.array([first.numbers, second.numbers]), sum(taken))
+    [variant] = first.variants
+    return [(asked, variant, f"{asked} computed as another function{place}")]
 
 
-def _fit(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
-    """Find the heights of a curve by Gauss-Newton steps, and how much of the error each takes."""
-    heights = np.zeros(len(KNOTS))
-    for _ in range(ROUNDS):
-        around = [heights, *(heights + SLOPE * one for one in np.eye(len(KNOTS)))]
-        errors, *others = _errors(asked, around, several)
-        slopes = (errors - np.array(others)).T / SLOPE
-        ridge = RIDGE * float(np.linalg.norm(slopes))
-        whole = np.vstack([slopes, ridge * np.eye(len(KNOTS))])
-        change, *_ = np.linalg.lstsq(whole, np.append(errors, -ridge * heights), rcond=None)
-        heights = heights + np.clip(change, -LONGEST, LONGEST)
-    return heights, np.abs(heights) * np.linalg.norm(slopes, axis=0)
-
-
-def _errors(asked: str, curves: Sequence[Array], several: Sequence[Steps]) -> Array:
-    """(c, states) observed less given under each curve, in units of what is admitted."""
-    variants = [[with_curve(asked, one.tolist())] for one in curves]
-    taken = [np.broadcast_to(one.taken[:, None, :, None], one.seen.shape) for one in several]
-    each = [errors_at(one, here, variants) for one, here in zip(several, taken, strict=True)]
-    errors = np.concatenate(each, axis=1)
-    return errors[:, :: max(1, errors.shape[1] // MOST_STATES)]
+def _every(steps: Steps) -> Array:
+    """Mask the states of all steps that there are."""
+    return np.broadcast_to(steps.taken[:, None, :, None], steps.seen.shape)
 
 
 def _only(several: Sequence[tuple[Steps, Array]]) -> list[Steps]:
@@ -124,14 +110,13 @@ def _asks(steps: Steps, asked: str) -> Array:
     return np.asarray(np.any(asks, axis=0))
 
 
-def _where(asked: str, halves: Sequence[tuple[Array, Array]]) -> str:
+def _where(asked: str, heights: Array, taken: Array) -> str:
     """Say by how much the function is off where that matters most, of heights that both halves agree on.
 
     Where a function takes parameters it is off by another curve with each.
     """
-    heights, taken = np.array(halves).swapaxes(0, 1)
     alike = np.abs(heights[0] - heights[1]) < ALIKE * np.abs(heights).max(axis=0)
-    most = int(np.argmax(np.where(alike, taken.sum(axis=0), 0.0)))
+    most = int(np.argmax(np.where(alike, taken, 0.0)))
     high = heights[:, most].mean()
     if not alike[most] or FUNCTIONS[asked].default:
         return ""

@@ -1,79 +1,146 @@
-"""Numbers in mistakes: members of families, fitted to the states of steps that are wrong by themselves."""
+"""Numbers in mistakes, fitted to many states at once: weighted least squares, by damped Gauss-Newton steps.
+
+The state after a step is a smooth function of these numbers; slopes are differences of two evaluations of
+the one GRU.
+
+Source: Å. Björck, Numerical Methods for Least Squares Problems, 1996, sections 9.2 and 9.3.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ...gen.variants.families import FAMILIES, Family
+from ...cases.dtypes import Array
 from .steps import Steps
-from .trying import Shares, at_once, explains, of_error, shares
+from .trying import Variants, errors_at
 
-THIN_ROWS = 3
-"""Maximum rows on which a number is sought; it is tried on all."""
-FEWEST_WRONG = 4
-"""Minimum wrong states that a number is fitted to; fewer fit many numbers."""
-ZOOMS, ZOOMED = 14, 9
-"""How often a number is sought between its neighbours, and among how many: to the precision of float64."""
-PROMISING, BEST = 0.75, 16
-"""Maximum share of the error that the best number tried leaves, and families that are looked at closer."""
-DIGITS = 7
-"""Maximum digits of a number; float32 tells no more apart."""
+DAMPED = (1.0, 0.3, 0.1)
+"""The parts of a Gauss-Newton step that are tried; the whole may leave the range of its slopes."""
+ROUNDS = 8
+"""Maximum Gauss-Newton steps; convergence is quadratic near the solution."""
+CURVE_ROUNDS = 4
+"""Gauss-Newton steps for a curve, each in whole: what straight lines leave is no less after more."""
+SLOPE = 2.0**-13
+"""The change of a number by which slopes are taken: its square is near float32's precision."""
+CLEARLY = 1e-3
+"""Minimum by which a Gauss-Newton step must lower the cost; less changes no number that counts."""
+MOST_STATES = 4000
+"""Maximum states that are looked at; more change no number that counts."""
+RIDGE = 1e-3
+"""What keeps numbers near zero that hardly any state depends on, by the size of slopes."""
+JUMP = 1e3
+"""Maximum slopes of a state, by the median; larger ones are those of a jump, as ThresholdedRelu has."""
+LONGEST = 1.0
+"""Maximum change of such a number in one step: no activation leaves its slopes' range sooner."""
+FEW = 4
+"""Maximum numbers that need no ridge: all states depend on so few."""
+PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
+"""What numbers may be multiples of one part of; the first that does is taken, as people write it."""
+LEAST = 1e-6
+"""Minimum number that is something; less is within what float32 rounds."""
 
-
-def fitted(steps: Steps) -> Shares:
-    """Yield the members of families that take much of the error away, with their `shares`."""
-    if steps.wrong.sum() < FEWEST_WRONG:
-        return
-    thin = _thin(steps)
-    tried: dict[str, Sequence[float]] = {
-        family.name: family.form.tried
-        for family in FAMILIES.values()
-        if steps.has_all([family.member(1.0)]) and steps.tells(family.needs)
-    }
-    left, best = _left(thin, tried), dict[str, float]()
-    promising = sorted((min(each), name) for name, each in left.items() if min(each) < PROMISING)
-    tried = {name: tried[name] for _, name in promising[:BEST]}
-    for _ in range(ZOOMS):
-        for name, numbers in tried.items():
-            at = int(np.argmin(left[name]))
-            best[name] = numbers[at]
-            ends = numbers[max(0, at - 1)], numbers[min(at + 1, len(numbers) - 1)]
-            tried[name] = np.linspace(*ends, ZOOMED).tolist()
-        tried = {name: some for name, some in tried.items() if FAMILIES[name].form.fitted}
-        left = _left(thin, tried)
-    for name, number in best.items():
-        yield from _with_few_digits(steps, FAMILIES[name], number)
+Term = tuple[str, str]
+"""A quantity, and the product that is added to it."""
 
 
-def _thin(steps: Steps) -> Steps:
-    """Take a few rows of the case with the most wrong states, if they hold enough of them."""
-    case = steps.only(np.array([int(np.argmax(steps.wrong.sum(axis=(1, 2, 3))))]))
-    rows = np.argsort(-case.wrong.sum(axis=(0, 1, 3)), kind="stable")[:THIN_ROWS]
-    thin = case.rows(np.sort(rows))
-    return thin if thin.wrong.sum() >= 2 * FEWEST_WRONG else steps
+class Guess(NamedTuple):
+    """Variants made with numbers, none nearer to 0 than `least`, and the cost of what these leave.
+
+    `terms` are what a sum adds.
+    """
+
+    make: Callable[[Array], Variants]
+    numbers: Array
+    terms: tuple[Term, ...] = ()
+    least: float = LEAST
+    cost: float = np.inf
+
+    @property
+    def variants(self) -> Variants:
+        """The variants with these numbers."""
+        return self.make(self.numbers)
+
+    @property
+    def rounded(self) -> list[Variants]:
+        """The variants, those with plain numbers first."""
+        each = (np.round(self.numbers * parts) / parts + 0.0 for parts in PARTS)
+        return [self.make(one) for one in each if (np.abs(one) >= self.least).all()]
 
 
-def _left(steps: Steps, tried: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """By family, the share of the error of the wrong states that is left with each number."""
-    members = [[FAMILIES[name].member(one)] for name, some in tried.items() for one in some]
-    size, found = at_once(steps), list[float]()
-    for start in range(0, len(members), size):
-        left = of_error(steps, steps.given(members[start : start + size]))
-        found += np.nan_to_num(left, nan=1.0).tolist()
-    each = iter(found)
-    return {name: [next(each) for _ in some] for name, some in tried.items()}
+class Fit:
+    """Steps of several groups of cases, each with the states (n, direction, rows, hidden) that count.
+
+    If it is `robust`, a state that is far off costs hardly more than another: it may have another mistake.
+    """
+
+    def __init__(self, several: Sequence[tuple[Steps, Array]], *, robust: bool = True) -> None:
+        self.several, self._robust = several, robust
+        self.states = sum(int(usable.sum()) for _, usable in several)
+
+    def errors(self, tried: Sequence[Variants]) -> Array:
+        """(c, states) Compute observed less given, in units of what is admitted."""
+        found = [errors_at(steps, usable, tried) for steps, usable in self.several]
+        return np.concatenate(found, axis=1)[:, :: max(1, self.states // MOST_STATES)]
+
+    def costs(self, tried: Sequence[Variants]) -> Array:
+        """(c,) Compute the cost of what each leaves."""
+        squares = (self.errors(tried) / 2.0) ** 2
+        if not self._robust:
+            return np.asarray(np.log1p(squares.mean(axis=1)))
+        return np.asarray(np.log1p(squares).mean(axis=1))
+
+    def slopes(self, several: Sequence[Sequence[Variants]]) -> Iterator[tuple[Array, Array]]:
+        """Yield (states,) errors of each first one, and (states, others) minus slopes, both weighted."""
+        found, start = self.errors([one for each in several for one in each]), 0
+        for each in several:
+            errors, *others = found[start : (start := start + len(each))]
+            usual = 3.0 * float(np.median(np.abs(errors))) if self._robust else np.inf
+            scale = max(2.0, usual)
+            weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
+            yield errors * weights, ((errors - others) * weights).T / SLOPE
+
+    def improve(self, guesses: Sequence[Guess]) -> list[Guess]:
+        """Find the numbers of guesses by damped Gauss-Newton steps."""
+        fitted, improving = list(guesses), list(range(len(guesses)))
+        damped, rounds = (DAMPED, ROUNDS) if self._robust else (DAMPED[:1], CURVE_ROUNDS)
+        for _ in range(rounds):
+            if not improving:
+                break
+            tried = []
+            for at, (errors, by) in zip(
+                improving, self.slopes([moved(fitted[at]) for at in improving]), strict=True
+            ):
+                one = fitted[at]
+                change = step_of_least_squares(by, errors, one.numbers)
+                tried += [one._replace(numbers=one.numbers + part * change) for part in damped]
+            costs = self.costs([one.variants for one in tried]).tolist()
+            before, improving = improving, []
+            for number, at in enumerate(before):
+                parts = range(number * len(damped), (number + 1) * len(damped))
+                least = min(parts, key=lambda part: costs[part])
+                if costs[least] < fitted[at].cost - CLEARLY or not self._robust:
+                    fitted[at] = tried[least]._replace(cost=costs[least])
+                    improving.append(at)
+        return fitted
 
 
-def _with_few_digits(steps: Steps, family: Family, number: float) -> Shares:
-    """Find the number with the fewest digits that gives all wrong states of most cases, or most states."""
-    low, high = family.form.tried[0], family.form.tried[-1]
-    rounded = [float(f"{number:.{digits}{how}}") for how in "fg" for digits in range(DIGITS + 1)]
-    numbers = dict.fromkeys([*(one + 0.0 for one in rounded if low <= one <= high), number])
-    members = [(family.member(one),) for one in numbers]
-    cases = explains(steps, members).sum(axis=1)
-    if cases.any():
-        yield members[int(np.argmax(cases))], 1.0
-        return
-    yield max(shares(steps, members), key=lambda one: one[1])
+def moved(one: Guess) -> list[Variants]:
+    """List a guess, and it with each of its numbers changed by SLOPE."""
+    moves = [0.0 * one.numbers, *SLOPE * np.eye(len(one.numbers))]
+    return [one.make(one.numbers + move) for move in moves]
+
+
+def step_of_least_squares(by: Array, errors: Array, numbers: Array) -> Array:
+    """Find the change of numbers by slopes; of many numbers, one that is neither large nor due to jumps."""
+    if len(numbers) <= FEW:
+        change, *_ = np.linalg.lstsq(by, errors, rcond=None)
+        return np.asarray(change)
+    size = np.linalg.norm(by, axis=1)
+    here = size <= JUMP * np.median(size)
+    ridge = RIDGE * float(np.linalg.norm(by[here]))
+    whole = np.vstack([by[here], ridge * np.eye(len(numbers))])
+    change, *_ = np.linalg.lstsq(whole, np.append(errors[here], -ridge * numbers), rcond=None)
+    return np.asarray(np.clip(change, -LONGEST, LONGEST))

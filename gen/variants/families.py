@@ -54,6 +54,7 @@ def _spread(low: float, high: float, count: int) -> tuple[float, ...]:
 _POSITIVE = _spread(2**-10, 16.0, 13)
 _SHIFTS = (*(-x for x in reversed(_spread(1e-4, 4.0, 8))), *_spread(1e-4, 4.0, 8))
 _FACTORS = (-2.0, -1.0, -0.5, 0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 1.5, 2.0, 4.0)
+_LIMITS = (0.5, 1.0, 1.5, *(float(n) for n in range(2, 13)), 16.0, 20.0)
 _GRIDS = tuple(sorted((10, 100, 127, 255, 1000, *(2**k for k in range(3, 17)))))
 
 SCALED = NumberForm("scaled", "multiplied by {number}", lambda v, k: k * v, _FACTORS)
@@ -61,12 +62,10 @@ SHIFTED = NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SHIFTS)
 NOT_LINEAR = (
     NumberForm("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
     NumberForm("saturated", "taken as infinite where its size is above {number}",
-               lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _POSITIVE, jumps=True),
+               lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _LIMITS, fitted=False, jumps=True),
     NumberForm("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
                (-1.0, 0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 2.0)),
     NumberForm("rounded", "rounded to multiples of 1/{number}", lambda v, n: np.round(v * n) / n, _GRIDS,
-               fitted=False, jumps=True),
-    NumberForm("cut", "cut off to multiples of 1/{number}", lambda v, n: np.trunc(v * n) / n, _GRIDS,
                fitted=False, jumps=True),
     NumberForm("floored", "rounded down to multiples of 1/{number}", lambda v, n: np.floor(v * n) / n, _GRIDS,
                fitted=False, jumps=True),
