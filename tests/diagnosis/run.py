@@ -192,7 +192,7 @@ def mark(findings: Findings, wrong: WrongGru) -> Mark:
     """
     true = "|".join((*wrong.named, *([wrong.also] if wrong.also else [])))
     certain = [one for one in findings.sentences if one.certain]
-    for one in certain:
+    for one in (one for one in certain if not one.text.startswith("asked again")):  # as was seen
         if not any(all(_in(true, [s]) for s in reading) for reading in one.readings()):
             return "wrong"
     texts = [s for one in certain for reading in one.readings() for s in reading]
