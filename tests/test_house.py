@@ -21,10 +21,10 @@ LINES = {
     "cases": 5_370,
     "vectors": 2_430,
     "gen": 4_273,
-    "gen/variants": 2_900,
+    "gen/variants": 2_899,
     "check": 13_815,
-    "check/diagnosis": 3_254,
-    "tests": 27_837,
+    "check/diagnosis": 3_159,
+    "tests": 27_848,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 26_070, 194, 28_324

@@ -28,15 +28,14 @@ def arithmetic_findings(
     parts: Sequence[FailingBlock],
     rows: Sequence[tuple[str, str]],
     fits: Sequence[str],
-    left: Array,
     passed: Mapping[str, int],
 ) -> Iterator[tuple[Finding, Array]]:
-    """Find the arithmetic of the cases that are left (n,), with which cases it explains.
+    """Find the arithmetic of failing cases, with which cases (n,) it explains.
 
     `rows` are dtypes and ids, `fits` the best class that each case fits, `passed` counts cases by dtype.
     """
     dtypes, count = np.array([dtype for dtype, _ in rows]), len(rows)
-    fine = left & [sound(dtype, name) for (dtype, _), name in zip(rows, fits, strict=True)]
+    fine = np.array([sound(dtype, name) for (dtype, _), name in zip(rows, fits, strict=True)])
     for dtype in CLASSES:
         if (mine := fine & (dtypes == dtype)).any():
             name = _coarsest(dtype, {fits[row] for row in np.flatnonzero(mine).tolist()})
@@ -44,23 +43,11 @@ def arithmetic_findings(
             yield Finding((name,), "arithmetic", about, int(mine.sum()), count), mine
     wide = dtypes == "float64"
     narrow = _numbers_of("float32", parts, count) & wide
-    mine = narrow & left & ~fine & (np.array(fits) == "float32")
+    mine = narrow & ~fine & (np.array(fits) == "float32")
     explained, most = int(mine.sum()), MOST_PASSING * (mine.sum() + passed.get("float64", 0))
     if explained and narrow.sum() > MOST * wide.sum() and passed.get("float64", 0) <= most:
         about = "float64 outputs are numbers of float32, and as near as its arithmetic comes"
         yield Finding(("float32",), "arithmetic", about, explained, count), mine
-
-
-def sizes_of_errors(
-    rows: Sequence[tuple[str, str]], fits: Sequence[str], left: Array, passed: Mapping[str, int]
-) -> Iterator[str]:
-    """Say how small the errors of a dtype are, where hardly a case passed and nothing explains any other."""
-    for dtype in CLASSES:
-        mine = [row for row, (one, _) in enumerate(rows) if one == dtype]
-        most = MOST_PASSING * (len(mine) + passed.get(dtype, 0))
-        name = _coarsest(dtype, {fits[row] for row in mine})
-        if name and left[mine].all() and passed.get(dtype, 0) <= most:
-            yield f"errors of {dtype} are no larger than those of {name} arithmetic"
 
 
 def _coarsest(dtype: str, names: set[str]) -> str:

@@ -1,6 +1,6 @@
 """Diagnosis: the fewest misreadings that explain what failed.
 
-What was never written comes first (`unwritten`), then coarser arithmetic. A case is explained by a variant
+Coarser arithmetic comes first, then what was never written (`unwritten`). A case is explained by a variant
 of the GRU if what was observed is what the variant gives, within the tolerance, and not what was asked for
 (`failing`). `search` tries the variants of the catalogue; `beyond` takes what they leave one step at a time,
 and finds numbers and places. Chosen are the fewest that explain what any of them does (`explanations`), and
@@ -19,12 +19,12 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import UNLISTED, has_number
-from .arithmetic import arithmetic_findings, sizes_of_errors
+from .arithmetic import arithmetic_findings
 from .beyond import candidates
 from .contradictions import Passing
 from .curves import find_other_function
 from .explanations import explanations
-from .failing import FailingBlock, any_of
+from .failing import FailingBlock, any_of, holds_numbers
 from .finding import (
     Diagnosis,
     Explanation,
@@ -73,33 +73,30 @@ def diagnose(
         return Diagnosis()
     classes = [arithmetic.get(case_id, "") for _, case_id in rows]
     coarse = np.array([bool(name) for name in classes])
-    unfilled = unwritten(parts, passing, len(rows))
-    done = any_of((cases for _, cases in unfilled), len(rows))
-    coarser = list(arithmetic_findings(parts, rows, classes, ~done, passing.counts))
+    coarser = list(arithmetic_findings(parts, rows, classes, passing.counts))
     which = ~any_of((cases for _, cases in coarser), len(rows))
-    search = Search(parts, which & ~done)
+    search = Search(parts, which)
     local = Local(parts, passing, len(rows))
-    found = explanations(search, _searched(search, local, coarse), passing, which & ~done)
+    found = explanations(search, _searched(search, local, coarse), passing, which)
     chosen = Proof(parts, passing, local, which).chosen(found)
     chosen, notes = _asked_again(parts, chosen, replies)
-    explained = done | ~which | any_of((one.mask for one in chosen if one.certain), len(rows))
+    explained = ~which | any_of((one.mask for one in chosen if one.certain), len(rows))
     fitting = any_of((one.mask for one in chosen), len(rows))
     curved = find_other_function(local, ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
-    findings = [finding for finding, _ in (*unfilled, *coarser, *curved)]
+    findings = [finding for finding, _ in (*coarser, *curved)]
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
     findings += [finding_of(parts, one, found) for one in chosen]
     explained |= any_of((one.mask for one in chosen), len(rows))
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         notes = _known(parts, left, passing, local, replies, notes)
-    notes += sizes_of_errors(rows, classes, left, passing.counts)
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),
         unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
         hints=notes,
-        by_case=finding_by_case(parts, rows, findings, found, (*unfilled, *curved, *coarser)),
+        by_case=finding_by_case(parts, rows, findings, found, (*curved, *coarser)),
         not_tried=int((left & search.passed_over).sum()),
     )
 
@@ -139,9 +136,10 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
 
     `coarse` (n,) says which cases hold a class of arithmetic: several misreadings may hide in that.
     """
-    which = search.which
-    search.alone([v for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
-    search.alone([v for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
+    search.each(list(unwritten(search.parts)))
+    which = search.which = search.which & holds_numbers(search.parts, len(search.which))
+    search.each([(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
+    search.each([(v,) for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local)
     left = which & ~coarse & ~_by_steps(placed, len(which))

@@ -40,10 +40,12 @@ def explanations(
             few = len(names) <= MOST_PLACED
             places = what_tells_apart(blocks_of(search.parts, mask), others) if few else []
             where = next(iter(places), "")
-            if not where and one.explains <= min(count, which.sum() / 2):
-                continue
             one = replace(one, where=where, certain=bool(where))
         found.append(one)
+    left = which & ~any_of((one.mask for one in found if one.certain), len(which))
+    found = [
+        one for one in found if one.certain or one.explains > min(one.contradicted, left.sum() / 2)
+    ]
     for one in placed:
         _add(found, replace(one, mask=one.mask & which))
     return sorted(found, key=lambda one: one.rank)

@@ -65,7 +65,7 @@ class FailingBlock:
 
     @property
     def holds_numbers(self) -> Array:
-        """(n,) in which cases an element that was observed is finite: in the others no distance is."""
+        """(n,) in which cases an element that was observed is finite."""
         return np.asarray(np.isfinite(self._seen).any(axis=1))
 
     def rows(self, keep: Array) -> FailingBlock:
@@ -82,7 +82,7 @@ class FailingBlock:
         where what was observed is not much nearer to them than to it. How far an infinity or a NaN spreads,
         the order of operations decides: elements where only one of the two is finite do not count if SPREAD
         times as many are finite in neither. Of several variants only finite numbers tell, and nothing does
-        where none was observed.
+        where none was observed. But what fills a place with NaN must have it there alone.
         """
         return self.compare(combinations)[0]
 
@@ -95,10 +95,12 @@ class FailingBlock:
         for some in batches(self.block, [meant[number] for number in at]):
             rows, at = at[: len(some)], at[len(some) :]
             given = elements(variant_outputs(self.block, self.stacked, some), 2)
-            found[:, rows] = self._compared(given, np.array([len(one) == 1 for one in some]))
+            alone = np.array([len(one) == 1 for one in some])
+            fills = np.array([any(v.fills for v in one) for one in some])
+            found[:, rows] = self._compared(given, alone | fills, fills[:, None])
         return found[0], found[1]
 
-    def _compared(self, given: Array, alone: Array) -> tuple[Array, Array]:
+    def _compared(self, given: Array, alone: Array, fills: Array) -> tuple[Array, Array]:
         """Compare with what variants give, (c, n, elements), `alone` where one variant gives it."""
         kind, seen, right, limit = (
             FLOAT_TYPES[self.block.dtype],
@@ -119,7 +121,9 @@ class FailingBlock:
             nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
             finite = np.minimum(np.where(np.isfinite(wrong), wrong, 0.0), MOST_ERROR).sum(axis=-1)
             left = np.minimum(off, MOST_ERROR).sum(axis=-1) / np.maximum(finite, 1e-300)
-        explains = differ & nearer & (~wild).any(axis=-1) & (SPREAD * apart <= together)
+        numbers = (~wild).any(axis=-1) & (SPREAD * apart <= together)
+        same = (np.isnan(seen) == np.isnan(given)).all(axis=-1)
+        explains = differ & nearer & np.where(fills, same, numbers)
         return np.where(explains, ratio.max(axis=-1), np.inf), np.nan_to_num(left, nan=np.inf)
 
 
@@ -139,6 +143,14 @@ def blocks_of(parts: Sequence[FailingBlock], which: Array) -> list[tuple[Block, 
 def any_of(masks: Iterable[Array], count: int) -> Array:
     """(count,) Join masks of the failing cases."""
     return np.asarray(np.any([np.zeros(count, bool), *masks], axis=0))
+
+
+def holds_numbers(parts: Sequence[FailingBlock], count: int) -> Array:
+    """(count,) Find the cases with a finite number, as far as they are at hand: all others may have one."""
+    found = np.ones(count, bool)
+    for part, mine in by_part(parts, found):
+        mine[:] = part.holds_numbers
+    return found
 
 
 def evenly(items: Array, most: int) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
-from ...gen.variants.known import has_fitted_number
+from ...gen.variants.known import has_fitted_number, has_number
 from .asked import what_tells_apart
 from .contradictions import Blocks, Passing, excluded
 from .explanations import MOST_PLACED, fewest
@@ -166,8 +166,13 @@ class Proof:
 
 
 def _admitted(one: Explanation) -> float:
-    """Say how many cases may be unexplained without a reason, beside those that it explains."""
-    if any(map(has_fitted_number, one.names)):
+    """Say how many cases may be unexplained without a reason, beside those that it explains.
+
+    None may where a number was found in the outputs: a constant may be right, or of another mistake.
+    """
+    if any(map(has_fitted_number, one.names)) or any(
+        v.fills and has_number(v.name) for v in one.variants
+    ):
         return 0
     return min(max(SOME, PARTLY * one.explains), FEW * one.explains)
 

@@ -37,14 +37,11 @@ _SHARE = 2
 class Search:
     """What has been tried: by names of variants, the distance of every failing case.
 
-    `which` (n,) says what needs an explanation; where no number was observed, nothing is. Cases behind
-    those of the parts are never looked at.
+    `which` (n,) says what needs an explanation. Cases behind those of the parts are never looked at.
     """
 
     def __init__(self, parts: Sequence[FailingBlock], which: Array) -> None:
-        numbers = np.concatenate([np.zeros(0, bool), *(part.holds_numbers for part in parts)])
-        self.parts, self.which = parts, which.copy()
-        self.which[: len(numbers)] &= numbers
+        self.parts, self.which = parts, which
         self.searching = SEARCHING
         self.starts = np.cumsum([0, *map(len, parts)])
         self.passed_over = np.arange(len(which)) >= self.starts[-1]
@@ -61,10 +58,10 @@ class Search:
             found |= distance <= 1.0
         return found
 
-    def alone(self, variants: Sequence[Variant]) -> None:
-        """Try every variant alone on samples, and on all what explains a sampled case."""
+    def each(self, several: Sequence[tuple[Variant, ...]]) -> None:
+        """Try each combination on samples, and on all what explains a sampled case."""
         for parts in (FIRST_PARTS, *[SAMPLED_PARTS] * ROUNDS):
-            untried = [(one,) for one in variants if (one.name,) not in self.distances]
+            untried = [one for one in several if names_of(one) not in self.distances]
             sample = self.sample(~self.explained, parts, SAMPLED_ROWS, len(untried))
             explains = np.zeros(len(untried), bool)
             for part in sample:

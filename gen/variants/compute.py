@@ -7,7 +7,7 @@ them: the work of a step is shared by hundreds of variants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
 from itertools import pairwise, starmap
@@ -124,12 +124,15 @@ def compute(
 ) -> list[HandedOut]:
     """y, ho and last of n stacked cases under each of `combinations` of variants, in float64."""
     changed = [_changed(variants, semantics, inputs) for variants in combinations]
+    plain = [all(v.of_outputs_alone for v in one.variants) for one in changed]
+    first = plain.index(True) if any(plain) else -1
+    same = [first if one else place for place, one in enumerate(plain)]  # one run for all of these
     found: dict[int, Outputs] = {}
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        for places in _alike(changed):
+        for places in _alike({place: changed[place] for place in same}):
             together = [changed[place] for place in places]
             found |= dict(zip(places, _run(together), strict=True))
-        return [_handed_out(one, found[place]) for place, one in enumerate(changed)]
+        return [_handed_out(one, found[same[place]]) for place, one in enumerate(changed)]
 
 
 def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
@@ -149,11 +152,11 @@ def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInput
     return inputs
 
 
-def _alike(changed: Sequence[_Changed]) -> Iterator[list[int]]:
+def _alike(changed: Mapping[int, _Changed]) -> Iterator[list[int]]:
     """Yield the places of what can be stacked, not more at once than TOGETHER_BYTES."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     sizes: dict[int, int] = {}  # most variants leave the inputs as they are
-    for place, one in enumerate(changed):
+    for place, one in changed.items():
         groups.setdefault(one.key, []).append(place)
         if id(one.inputs) not in sizes:
             sizes[id(one.inputs)] = one.bytes

@@ -194,7 +194,7 @@ def filled(name: str, role: str, at: Elements) -> Array:
     _, mask = at.named[place]
     if start == "unwritten-state":
         later = at.number[..., None] > 0 if role == "y" else at.lengths > 1
-        return later & mask.any(axis=-1, keepdims=True) | ~later & mask
+        return ~at.padding & (later & mask.any(axis=-1, keepdims=True) | ~later & mask)
     return mask
 
 
@@ -217,4 +217,5 @@ def unwritten(name: str) -> Variant:
         return states.reshape(y.shape), np.where(filled(name, "ho", at()), value, seen.ho)
 
     needs = () if start in ("constant", "unwritten") else ("y", "ho")
-    return Variant(name, words, needs=needs, outputs=outputs, last=lambda seen: outputs(seen)[1])
+    last = lambda seen: outputs(seen)[1]  # noqa: E731
+    return Variant(name, words, needs=needs, outputs=outputs, last=last, fills=True)

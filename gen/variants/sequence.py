@@ -113,7 +113,7 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     """Zeros at the masked times of the input, of Y that holds states and is in processing order."""
     if seen.semantics.y_padding != "zeros":
         return seen.y, seen.ho
-    y = turned(seen.semantics, seen.y)
+    y = turned(seen.semantics, seen.y).copy()
     for d, direction in enumerate(seen.semantics.directions):
         at_time = step_numbers(direction, seen.inputs, y.shape[-2])
         last = seen.ho[:, d]

@@ -56,7 +56,8 @@ class Variant:
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of precision
     the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
-    makes a small difference of a quantity a large one at some values, as rounding to a grid does.
+    makes a small difference of a quantity a large one at some values, as rounding to a grid does; one that
+    `fills` puts one constant, or NaN, exactly where it says.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Variant:
     error: float = 0.0
     worse_than: tuple[str, ...] = ()
     jumps: bool = False
+    fills: bool = False
 
     def about_for(self, operator: Operator) -> str:
         """`about` in the operator's own words."""
@@ -89,6 +91,12 @@ class Variant:
     def within_a_step(self) -> bool:
         """Whether a step from a known state tells it: nothing is changed but inputs, and what a step does."""
         return not (self.outputs or self.last or self.between_steps or self.mixes_rows)
+
+    @property
+    def of_outputs_alone(self) -> bool:
+        """Whether it leaves all steps as they are, and changes what is handed out."""
+        changes = (self.inputs, self.semantics, self.alter, self.advance, self.arithmetic)
+        return not any(changes) and not self.mixes_rows
 
     def means_something_for(self, operator: Operator) -> bool:
         """Whether the operator has what the variant is about."""
@@ -130,13 +138,8 @@ def traits(operator: Operator) -> frozenset[str]:
     be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
     where all six are one tensor's; an activation that may be asked for (`f.tanh`), `f.chosen` where an
     attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
-    length 0; `y.time` where Y is in the order of time; `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
-    A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` for either attribute that
-    says where the reset gate is applied; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
-    where all six are one tensor's; an activation that may be asked for (`f.tanh`),
-    `f.per_direction` where each direction has its own; `y.time` where Y is in the order of time;
-    `mask` where a mask says which steps there are; `y.bdt` where a tensor has the axes batch, direction
-    and time in that order in some form.
+    length 0; `mask` where a mask says which steps there are; `y.time` where Y is in the order of time;
+    `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}

@@ -172,7 +172,7 @@ def test_where_some_cases_alone_have_the_place_it_is_said_and_the_others_go_on()
 
     found = report(InReverse(), SEQUENCE).diagnosis
     certain = {one.names: one.where for one in found.findings if one.certain}
-    assert certain.pop(("unwritten-Ho-everywhere",)) == "where direction is reverse"
+    assert certain.pop(("unwritten-Ho-reverse",)) == "where direction is reverse"
     assert set(certain) <= {("clip-ignored",)}
     assert ("clip-ignored",) in {one.names for one in found.findings}
 
