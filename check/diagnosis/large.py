@@ -22,6 +22,8 @@ def with_large(
         [case_id] = part.block.ids
         if case_id in found.unexplained_ids and (one := _explain(part, criteria)):
             more.setdefault(one.names, []).append((case_id, one))
+    if not more:
+        return found
     findings = list(found.findings)
     for names, cases in more.items():
         known = [one for one in findings if one.names == names and not one.where]
