@@ -23,7 +23,7 @@ LINES = {
     "gen": 4_273,
     "gen/variants": 2_899,
     "check": 13_815,
-    "check/diagnosis": 3_161,
+    "check/diagnosis": 3_162,
     "tests": 27_848,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""

@@ -62,7 +62,8 @@ class Search:
         """Try each combination on samples, and on all what explains a sampled case."""
         for parts in (FIRST_PARTS, *[SAMPLED_PARTS] * ROUNDS):
             untried = [one for one in several if names_of(one) not in self.distances]
-            sample = self.sample(~self.explained, parts, SAMPLED_ROWS, len(untried))
+            runs = 1 + sum(not all(v.of_outputs_alone for v in one) for one in untried)
+            sample = self.sample(~self.explained, parts, SAMPLED_ROWS, runs)
             explains = np.zeros(len(untried), bool)
             for part in sample:
                 explains |= (part.distances(untried) <= 1.0).any(axis=1)
