@@ -178,7 +178,7 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
             failing.parts, classes, passing, failing.left_out,
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
-        found = with_large(found, failing.large, passing.criteria)
+        found = with_large(found, failing.large, passing)
         return replace(found, unanswered=say_where_unanswered(seen.results, seen.asks))
     except (GrucibleError, OSError):
         raise  # about a runtime or a file, which the user can mend

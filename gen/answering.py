@@ -16,18 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from ..cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ..cases.operators import OPERATORS
-from ..cases.operators.layout import mask_of
+from ..cases.operators.layout import GruInputs
 from ..cases.operators.readings import STORED, ReadingNames, as_read
+from ..cases.operators.semantics import StackedSemantics
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import REQUIRED, Answer, difference
 from .exact.answers import exact_outputs
 from .gru import gru
 from .stacks import Float64, Peaks, Stack, stacks
-from .tolerances.classes import CLASSES
+from .tolerances.classes import CLASSES, ArithmeticClass
 from .tolerances.gate import objections, vacuous_rows
-from .tolerances.march import ErrorBounds, chain_bytes, error_bounds, tolerances
+from .tolerances.march import (
+    ErrorBounds,
+    against_answer,
+    chain_bytes,
+    error_bounds,
+    tolerances,
+)
 
 STACK_BYTES = 16 << 20
 """Maximum bytes of Jacobians that the error march holds at once, if a stack has several cases."""
@@ -113,14 +120,14 @@ def _answer(
     Returns the places of kept cases in the stack; their answers by reading, stacked in this order; and by
     place the reason why any other case was not kept.
     """
-    if _judged_by_steps(key, stack):
-        return np.arange(len(stack)), _answer_steps(key, stack), {}
     near = overflows(stack, key.dtype) | _out_of_range(key, stack)
     reasons = {place: why for place, why in near.items() if not planted[place]}
     places = np.setdiff1d(np.arange(len(stack)), list(reasons))
     if not places.size:
         return places, {}, reasons
     part = stack.only(places)
+    if _judged_by_steps(key, stack):
+        return places, _answer_steps(key, part), reasons
     bounds = {
         reading: error_bounds(as_read(reading, part.semantics), part.inputs, CLASSES[key.dtype])
         for reading in (STORED, *key.readings)
@@ -157,29 +164,42 @@ def _judged_by_steps(key: BlockKey, stack: Stack) -> bool:
 def _answer_steps(key: BlockKey, stack: Stack) -> dict[ReadingNames, Answer]:
     """Run the GRU in float64, and admit everything finite: single steps are judged, nothing as a whole.
 
-    Where a row takes no step, nothing else is admitted.
+    What is no state of a step, such as zeros in padding, admits no more than elsewhere.
     """
-    kind, lengths = FLOAT_TYPES[key.dtype], stack.inputs.lengths
-    taken = mask_of(lengths, stack.inputs.starts, stack.inputs.x.shape[-2])
-    found = {}
+    kind, roles, found = FLOAT_TYPES[key.dtype], _roles(key, stack), {}
+
+    def handed_out(states: tuple[Array, Array], dtype: Any) -> Arrays:
+        named = zip(("y", "ho"), states, strict=True)
+        return stack.handed_out({k: a.astype(dtype) for k, a in named if k in roles}, key.absent)
+
     for reading in (STORED, *key.readings):
+        meant = as_read(reading, stack.semantics)
         with np.errstate(over="ignore", invalid="ignore"):
-            states = gru(Float64(), as_read(reading, stack.semantics), stack.inputs)
-        outputs = {
-            role: array.astype(kind.numpy)
-            for role, array in zip(("y", "ho"), states, strict=True)
-            if role in _roles(key, stack)
-        }
-        steps = {"y": taken[:, None, ..., None], "ho": (lengths > 0)[:, None, :, None]}
-        limits = {
-            role: np.broadcast_to(np.where(steps[role], np.float32(np.inf), np.float32(0)), a.shape)
-            for role, a in outputs.items()
-        }
-        found[reading] = Answer(
-            stack.handed_out(outputs, key.absent),
-            {one.name: stack.handed_out(limits, key.absent) for one in CLASSES[key.dtype]},
-        )
+            outputs = handed_out(gru(Float64(), meant, stack.inputs), kind.numpy)
+            limits = {
+                one.name: handed_out(_limits_without_steps(meant, stack.inputs, one, kind), "f4")
+                for one in CLASSES[key.dtype]
+            }
+        found[reading] = Answer(outputs, limits)
     return found
+
+
+def _limits_without_steps(
+    meant: StackedSemantics, inputs: GruInputs, one: ArithmeticClass, kind: FloatType
+) -> tuple[Array, Array]:
+    """Compute the admitted differences of Y and Ho, infinite for states of steps.
+
+    A class that rounds the initial state may do so where that is handed out.
+    """
+    h0 = inputs.h0.astype(np.float64)
+    lost = np.abs(h0) * one.state + one.state_tiny if one.operands else np.zeros_like(h0)
+    given = replace(
+        inputs,
+        x=np.zeros_like(inputs.x[..., :1]),
+        w={gate: array[..., :1] for gate, array in inputs.w.items()},
+        h0=against_answer(h0, lost, inputs.h0, one, kind),
+    )
+    return gru(Float64(), meant, given, advance=lambda *step: np.full_like(step[-1], np.inf))
 
 
 def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:

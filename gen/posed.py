@@ -211,8 +211,9 @@ def _type(question: Question, variable: str) -> str:
 def differing(block: Block) -> dict[int, str]:
     """Say by row of a block how its stored answer differs from a new evaluation.
 
-    Outputs must equal the exact outputs bit by bit, except where every class admits everything, as in large
-    cases. Tolerances may differ in the last of their 8 bits. The tier must follow from the question.
+    Outputs must equal the exact outputs bit by bit; where every class admits everything, as in large cases,
+    they must be finite. Tolerances may differ in the last of their 8 bits. The tier must follow from the
+    question.
     """
     found = _misplaced(block)
     readings = tuple(names for names in block.answers if names)
@@ -230,7 +231,8 @@ def differing(block: Block) -> dict[int, str]:
             values = stored.outputs[name]
             with np.errstate(invalid="ignore"):
                 off = difference(values.astype(np.float64), right.astype(np.float64)) > 0
-            off &= ~np.all([np.isinf(one[name]) for one in exact.tolerances.values()], axis=0)
+            free = np.all([np.isinf(one[name]) for one in exact.tolerances.values()], axis=0)
+            off &= ~(free & np.isfinite(values.astype(np.float64)))
             for row, at in _first(off):
                 why = f"stored {name}{[*at[1:]]} is {values[at]}; the exact value is {right[at]}{under}"
                 found.setdefault(int(kept[row]), why)

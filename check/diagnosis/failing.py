@@ -19,7 +19,7 @@ from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.case import difference
 from ..judging.criterion import Criterion
-from ..judging.single_steps import ask_steps, holds_every_state
+from ..judging.single_steps import LOOKED_AT, ask_steps, holds_every_state
 
 NEARER = 0.25
 """Maximum distance from a variant that explains, by that from what is right: with half, it is neither."""
@@ -165,12 +165,13 @@ class Failing:
     """The failing cases that are kept to be explained, and the others.
 
     `left_out` are the (dtype, id) of cases too large for variants; and, where all together are more than
-    MOST_BYTES or MOST_WORK, of some of those of most work. `large` has some steps of cases too large.
+    MOST_BYTES or MOST_WORK, of some of those of most work. `large` has a few steps of cases too
+    large, to explain them, and many, to hold that against.
     """
 
     parts: list[FailingBlock] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    large: list[FailingBlock] = field(default_factory=list)
+    large: list[tuple[FailingBlock, FailingBlock]] = field(default_factory=list)
     _bytes: int = 0
     _work: int = 0
 
@@ -197,9 +198,12 @@ class Failing:
         """Keep some steps of a large case as a case of one step, where they hold its states."""
         with suppress(GrucibleError):  # one too near overflow is explained by nothing
             if holds_every_state(block):
-                few, seen = ask_steps(block, observed, STEPS)
-                if not too_large(few.question(0)):
-                    self.large.append(FailingBlock(few, seen, criterion))
+                few, many = (
+                    FailingBlock(*ask_steps(block, observed, most), criterion)
+                    for most in (STEPS, LOOKED_AT)
+                )
+                if not too_large(few.block.question(0)):
+                    self.large.append((few, many))
 
     def _keep(self, part: FailingBlock) -> None:
         self.parts.append(part)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...gen.variants.known import variant_called
-from ..judging.criterion import Criterion
 from .contradictions import Passing
 from .diagnose import diagnose
 from .failing import FailingBlock
@@ -14,13 +13,13 @@ from .finding import Diagnosis, Finding, Names, in_order
 
 
 def with_large(
-    found: Diagnosis, large: Sequence[FailingBlock], criteria: Mapping[str, Criterion]
+    found: Diagnosis, large: Sequence[tuple[FailingBlock, FailingBlock]], passing: Passing
 ) -> Diagnosis:
-    """Explain large cases that nothing explains yet, of each of which `large` has some steps."""
+    """Explain large cases that nothing explains yet; `large` has a few steps of each, and many."""
     more: dict[Names, list[tuple[str, Finding]]] = {}
-    for part in large:
-        [case_id] = part.block.ids
-        if case_id in found.unexplained_ids and (one := _explain(part, criteria)):
+    for few, many in large:
+        [case_id] = few.block.ids
+        if case_id in found.unexplained_ids and (one := _explain(few, many, passing)):
             more.setdefault(one.names, []).append((case_id, one))
     if not more:
         return found
@@ -40,12 +39,12 @@ def with_large(
     )
 
 
-def _explain(part: FailingBlock, criteria: Mapping[str, Criterion]) -> Finding | None:
-    """Find what every step of `part` does; where among these steps it does so says nothing of the case."""
-    for one in diagnose([part], {}, Passing((), criteria)).findings:
-        step = one.kind in ("misreading", "approximation") and all(
-            variant_called(name).within_a_step and "@" not in name for name in one.names
-        )
-        if one.certain and step and not one.where:
-            return one
+def _explain(few: FailingBlock, many: FailingBlock, passing: Passing) -> Finding | None:
+    """Find what a few steps do, if many do it; where among these steps it is so says nothing of the case."""
+    for one in diagnose([few], {}, passing).findings:
+        if one.certain and not one.where and one.kind in ("misreading", "approximation"):
+            variants = [variant_called(name) for name in one.names]
+            within = all(v.within_a_step and "@" not in v.name for v in variants)
+            if within and (many.distances([variants]) <= 1.0).all():
+                return one
     return None

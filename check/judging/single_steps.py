@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import (
     GruInputs,
@@ -35,8 +36,8 @@ BOUND_BYTES = 4 << 20
 """Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
 LEAST_ROWS = 256
 """Minimum rows that are bounded at once; to prepare weights takes as long as some 100 rows."""
-LOOKED_AT = 64
-"""Steps of a large case among which a few are chosen to explain it."""
+LOOKED_AT = 512
+"""Maximum steps of a large case that are asked again: bounding them takes a second."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def ask_steps(block: Block, outputs: Arrays, most: int) -> tuple[Block, Arrays]:
     """Ask some steps of a block's only case again, as a case of one step from the observed states.
 
     At most `most` rows are taken: the steps that are furthest off, and others. Returns the new case's block
-    and what was observed of it. Raises GrucibleError where such a case cannot be answered.
+    and what was observed of it. Raises GrucibleError where there is no step, or it cannot be answered.
     """
     operator, [given] = OPERATORS[block.operator], block.given
     attributes = operator.with_defaults(given)
@@ -158,11 +159,14 @@ def ask_steps(block: Block, outputs: Arrays, most: int) -> tuple[Block, Arrays]:
     seen = shared_outputs(operator, attributes, outputs)["y"].astype(np.float64)
     steps = SingleSteps.of(stack.inputs, stack.semantics, seen)
     places = np.flatnonzero(steps.taken[0])
-    some = steps.rows(places[np.linspace(0, len(places) - 1, LOOKED_AT).astype(int)])
+    if not places.size:
+        raise GrucibleError(f"{block.ids[0]}: no row takes a step")
+    looked_at = np.linspace(0, len(places) - 1, min(LOOKED_AT, len(places))).astype(int)
+    some = steps.rows(places[looked_at])
     right, limits = some.expected(block.dtype)
     ratio = np.abs(some.seen - right) / next(iter(limits.values()))
     order = np.argsort(-ratio.max(axis=(0, 1, 3)), kind="stable")
-    few = some.rows(np.unique([*order[: most // 2], *order[:: -(-2 * LOOKED_AT // most)]]))
+    few = some.rows(np.unique([*order[: most // 2], *order[:: -(-2 * len(order) // most)]]))
     numbers = FLOAT_TYPES[block.dtype].numpy
     absent = {t.name for t in operator.inputs if t.name not in block.inputs and t.role != "h0"}
     inputs = operator_inputs(operator, attributes, few.inputs, absent)
@@ -172,6 +176,8 @@ def ask_steps(block: Block, outputs: Arrays, most: int) -> tuple[Block, Arrays]:
     }
     states = {"y": few.seen[..., None, :], "ho": few.seen}
     observed = operator_outputs(operator, attributes, states, block.absent)
+    one = {symbol: 1 for symbol, axis in operator.sizes.items() if axis == "time"}
+    given = {name: one.get(name, value) for name, value in given.items()}
     question = pose(
         operator, given, inputs, case_id=block.ids[0], outputs=block.answer.outputs.keys()
     )

@@ -173,7 +173,7 @@ def _arithmetic(report: Report) -> Iterator[str]:
             yield from wrap(f"{what}: {why}, in {named}", 2)
         if alone := grade.steps_alone.total():
             what = f"single steps alone judge {alone} of the {grade.dtype} cases"
-            yield from wrap(f"{what}: too much may accumulate over all steps", 2)
+            yield from wrap(f"{what}; nothing judges their outputs as a whole", 2)
 
 
 def _short(ratio: float) -> str:

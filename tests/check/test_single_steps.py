@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from diagnosis import kernel
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from posing import questions
+from shipped import core_cases
 from sums import one_by_one
 from written import Written, emulate
 
@@ -17,6 +19,7 @@ from grucible import GrucibleError, Question, verify
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import pose
+from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.failing import Failing
 from grucible.check.diagnosis.finding import Diagnosis
 from grucible.check.diagnosis.large import with_large
@@ -215,6 +218,47 @@ def test_a_step_of_a_class_without_a_bound_is_judged_by_the_finer_classes() -> N
     assert not off.within(steps.tolerances["float16-gemm"]).any()
 
 
+@settings(max_examples=60)
+@given(question=questions(), place=st.integers(0, 2**31))
+def test_a_case_taken_for_large_is_judged_by_its_steps(question: Question, place: int) -> None:
+    check_taken_for_large(question, place)
+
+
+@pytest.mark.parametrize("operator", ["keras.GRU", "bnnsgraph.gru", "torch.GRU", "onnx.GRU-14"])
+def test_padding_and_turned_outputs_of_large_cases_are_judged(operator: str) -> None:
+    asked = [case for case in core_cases() if case.id.startswith(f"{operator}/core/float32/")]
+    assert asked
+    for place, case in enumerate(asked):
+        check_taken_for_large(case.question, 7 * place)
+
+
+def check_taken_for_large(question: Question, place: int) -> None:
+    """Judge it as large: right arithmetic passes, and an element that is off fails, also in padding."""
+    try:
+        block = answered_block(question)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(answering, "LARGE", 0)
+            large = answered_block(question)
+    except GrucibleError:
+        return
+    for reading, answer in block.answers.items():
+        for name, right in answer.outputs.items():
+            of = large.answers[reading]
+            free = {one: np.isinf(limits[name]) for one, limits in of.tolerances.items()}
+            for one, limits in answer.tolerances.items():
+                assert (free[one] | (of.tolerances[one][name] == limits[name])).all()
+            assert (free["float32"] | (of.outputs[name] == right)).all()
+    if large.tier == "nonportable" or step_answer(large, dict(large.answer.outputs), ()) is None:
+        return
+    with np.errstate(all="ignore"):
+        outputs = emulate(Written(multiply=one_by_one), block)
+    assert judged(large, outputs).verdict == "passed"
+    name = [*outputs][place % len(outputs)]
+    outputs[name] = outputs[name].copy()
+    outputs[name].flat[place % outputs[name].size] += outputs[name].dtype.type(7.5)
+    assert judged(large, outputs).verdict == "failed"
+
+
 def explained_large(block: Block, outputs: Arrays) -> Diagnosis:
     """Explain a case that is too large for variants, of which nothing is known yet."""
     failing = Failing()
@@ -223,7 +267,7 @@ def explained_large(block: Block, outputs: Arrays) -> Diagnosis:
         failing.add(block, outputs, FLOAT32)
         assert (failing.parts, failing.left_out) == ([], [("float32", "made/layer")])
         before = Diagnosis(failed=1, unexplained_ids=frozenset(["made/layer"]), not_tried=1)
-        return with_large(before, failing.large, {"float32": FLOAT32})
+        return with_large(before, failing.large, Passing(()))
 
 
 def changed(block: Block, **change: Callable[[Array], Array]) -> Arrays:
