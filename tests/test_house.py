@@ -20,14 +20,14 @@ LINES = {
     "top": 200,
     "cases": 5_370,
     "vectors": 2_430,
-    "gen": 4_273,
+    "gen": 4_295,
     "gen/variants": 2_899,
     "check": 13_815,
-    "check/diagnosis": 3_162,
-    "tests": 27_848,
+    "check/diagnosis": 3_165,
+    "tests": 27_892,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_070, 194, 28_324
+PACKAGE, MODULES, WORDS = 26_089, 194, 28_522
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_046}
 """Maximum words of a page."""
