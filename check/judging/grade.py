@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
-from ...cases.operators.readings import STORED
+from ...cases.operators.readings import STORED, ReadingNames
 from ...gen.gru import in_order, processing_order, step_numbers, turned
 from ...gen.stacks import stacks
 from ...gen.tolerances.classes import CHAINS, CLASSES
@@ -94,10 +94,13 @@ def find_undeciding(block: Block, criterion: Criterion) -> Array:
     return np.array([one == "nothing" for one in ways_of_judging(block, criterion)])
 
 
-def ways_of_judging(block: Block, criterion: Criterion) -> list[str]:
+def ways_of_judging(
+    block: Block, criterion: Criterion, known: Mapping[ReadingNames, Answer | None] | None = None
+) -> list[str]:
     """Say what decides of each case: "whole", "whole and steps", "steps" alone, or "nothing".
 
-    Where several readings are accepted, it is what decides in all of them.
+    Where several readings are accepted, it is what decides in all of them. `known` are the answers of single
+    steps from right states, if there are some.
     """
     whole, steps = np.ones((2, len(block)), bool)
     for reading, answer in block.answers.items():
@@ -105,8 +108,12 @@ def ways_of_judging(block: Block, criterion: Criterion) -> list[str]:
         whole &= ~too_little
         steps &= isinstance(criterion, Demanded) and holds_every_state(block)
         if (too_little & steps).any():
-            part = block.rows(np.flatnonzero(too_little))
-            one = step_answer(part, part.answers[reading].outputs, reading)
+            rows = np.flatnonzero(too_little)
+            if known and (whole_block := known.get(reading)):
+                one: Answer | None = whole_block.rows(rows)
+            else:
+                part = block.rows(rows)
+                one = step_answer(part, part.answers[reading].outputs, reading)
             if one is not None and isinstance(criterion, Demanded):
                 steps[too_little] &= ~_says_too_little(one, one.tolerances[criterion.arithmetic])
     words = {(False, False): "nothing", (False, True): "steps", (True, False): "whole"}

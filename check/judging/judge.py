@@ -39,7 +39,11 @@ def judge_block(relative: str, block: Block, observed: Observed, grade: Grade) -
     worst = {reading: one.worst(grade.required) for reading, one in compared.items()}
     decides = block.tier in DECIDING
     noises = {reading: one.noise(grade.required) for reading, one in compared.items()}
-    ways = ways_of_judging(block, grade.required) if decides and ok.any() else [""] * len(block)
+    passed = all(one.passed.all() for one in worst.values())
+    seen = {reading: one.steps for reading, one in compared.items() if passed}
+    ways = [""] * len(block)
+    if decides and ok.any():
+        ways = ways_of_judging(block, grade.required, seen)
     results = []
     for row, case_id in enumerate(block.ids):
         status: Any = observed.status[row]
@@ -72,8 +76,10 @@ class _Compared:
         self._block, self._reading = block, reading
         self._outputs = dict(observed.outputs)
         self._whole = differences(block.answers[reading])
-        steps = step_answer(block, observed.outputs, reading) if block.tier in DECIDING else None
-        self._steps = [(differences(steps), steps.tolerances)] if steps else []
+        decides = block.tier in DECIDING
+        self.steps = step_answer(block, observed.outputs, reading) if decides else None
+        """The answers of single steps from observed states."""
+        self._steps = [(differences(self.steps), self.steps.tolerances)] if self.steps else []
 
     def within(self, name: str) -> Array:
         """Say (n,) which cases are within the tolerances of a class of arithmetic."""
