@@ -40,7 +40,7 @@ def with_large(
 
 
 def _explain(few: FailingBlock, many: FailingBlock, passing: Passing) -> Finding | None:
-    """Find what a few steps do, if many do it; where among these steps it is so says nothing of the case."""
+    """Find what a few steps do, if many do it. Where among these steps it is so says nothing of the case."""
     for one in diagnose([few], {}, passing).findings:
         if one.certain and not one.where and one.kind in ("misreading", "approximation"):
             variants = [variant_called(name) for name in one.names]

@@ -70,8 +70,7 @@ def collect(about: str, theme: str, tests: Tests) -> Tree:
         except Exception as error:  # libraries raise many types for damaged files
             left_out[f"{name[:_MOST_NAME]}: cannot be read ({_reason(error)})"] += 1
             continue
-        words = [sub(r"[^A-Za-z0-9._+=]+", "-", text).strip(".-") for text in (theme, name)]
-        where, what = (word[:_MOST_NAME] or "unnamed" for word in words)
+        where, what = as_word(theme), as_word(name)
         first = question.id or f"{question.operator}/{where}/{question.dtype}/{what}"
         names = chain([first], (f"{first}-{number}" for number in count(2)))
         new = next(one for one in names if one not in cases)
@@ -85,6 +84,11 @@ def collect(about: str, theme: str, tests: Tests) -> Tree:
             "nonportable": nonportable,
         }
     return {"about": about, "cases": list(cases.values()), "left_out": left_out}
+
+
+def as_word(text: str) -> str:
+    """Make a part of an id of a text."""
+    return sub(r"[^A-Za-z0-9._+=]+", "-", text).strip(".-")[:_MOST_NAME] or "unnamed"
 
 
 def _reason(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,15 +17,25 @@ from ...cases.apart import NotParsed, Tree, parse_apart
 from ...cases.console import show_progress
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
+from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.vector_set import open_set
+from ...vectors.writer import prepare_place
 from ..cli import options
 from ..cli.checking import REPORTS, parse_reports, write_reports
 from ..importing.suite import outputs_place, write_suite
 from ..judging.criterion import chosen_criteria
 from ..observed.outputs_file import FromOutputs
 from ..report import ModelSeen, Report
+from ..reports.text import plural
 from ..verdict import Demand, judge
-from .observing import observe_model
+from .observing import not_judged, observe_model
+
+
+def _only(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Return the value of an option, which would else silently be the last of several."""
+    if len(given) > 1:
+        raise click.UsageError(f"give one {parameter.opts[0]}, not {len(given)}")
+    return given[0] if given else None
 
 
 def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
@@ -32,19 +43,22 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
     found = {}
     for text in given:
         name, _equals, number = text.rpartition("=")
-        if not (name and number.isdecimal() and int(number)):
-            raise click.BadParameter(f"{text!r}; expected NAME=N, such as batch=4")
+        if not (name and "=" not in name and number.isdecimal() and int(number)):
+            raise click.BadParameter(
+                f"{text!r}; expected NAME=N, such as batch=4, and --size again for each more"
+            )
         found[name] = int(number)
     return found
 
 
 @click.command("model")
 @click.argument("file")
-@click.option("--runtime", required=True, metavar="NAME",
+@click.option("--runtime", required=True, multiple=True, callback=_only, metavar="NAME",
               help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; torch, torch-onnx or "
               "torch-onnx-legacy for a module; or package.module:function, from the path of a model "
               "and inputs to outputs by name.")  # fmt: skip
 @click.option("--inputs", type=click.Path(exists=True, dir_okay=False), metavar="FILE.npz",
+              multiple=True, callback=_only,
               help="The model's inputs, by name; without it they are drawn.")  # fmt: skip
 @click.option("--size", "sizes", multiple=True, callback=_parse_sizes, metavar="NAME=N",
               help="The length of a free dimension of drawn inputs, such as batch=4; one without a "
@@ -74,13 +88,17 @@ def model_command(
 
     FILE is an ONNX model, an OpenVINO IR (*.xml), or package.module:function, which makes a PyTorch
     module. The whole model runs on the runtime, with what its GRUs take and give made visible. Each GRU's
-    outputs are judged by the exact answers to the inputs that it got there.
+    outputs are judged by the exact answers to the inputs that it got there; in a loop, those of its first
+    100 rounds, or fewer of large ones. With more rounds the verdict is incomplete.
 
-    Exit status 0: every GRU of the model conforms; 1: one does not, or one was not judged; 2: bad usage or
-    input.
+    Exit status 0: every GRU of the model conforms; 1: one does not, or one was not judged in all its runs;
+    2: bad usage or input.
     """
     if inputs and sizes:
         raise click.UsageError("--size is for drawn inputs; --inputs have their own")
+    if save:  # before the model runs
+        for place, mark in ((save, VECTORS), (outputs_place(save), OUTPUTS)):
+            prepare_place(place if save.suffix == ".h5" else place / "layers.h5", mark)
     files = parse_reports(reports)
     chosen = chosen_criteria(**criteria)
     seen = _observe(file, runtime, inputs, json.dumps(sizes), timeout, memory)
@@ -118,15 +136,22 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
     """Write the layers' vectors and outputs, and judge the outputs by the vectors."""
     with show_progress("answering", len(seen["cases"])) as progress:
         written = write_suite(seen, place, progress.advance)
+    layers, unjudged = seen["layers"], seen["unjudged"]
     for one, _ in written:
         for case_id, why in one.unanswered.items():
-            seen["unjudged"][f"layer {seen['layers'][case_id]}"] = why
-    vectors = open_set(place)
+            not_judged(unjudged, layers[case_id], why)
+    prefixes = {"/".join(case_id.split("/")[:2]) for case_id in layers}
+    vectors = open_set(place, [f"{one}/*" for one in sorted(prefixes)])  # a folder may hold more
     report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand)
-    layers = seen["layers"]
-    judged = {layers[r.id] for r in report.results if r.decides and r.judged_by != "nothing"}
-    for name in {*layers.values()} - judged:
-        seen["unjudged"][f"layer {name}"] = (
-            "its numbers decide nothing (NaN, overflow, or too much may accumulate)"
-        )
+    runs = Counter(layers.values())
+    nothing: dict[str, Counter[str]] = defaultdict(Counter)
+    for result in report.results:
+        if not result.decides:
+            nothing[layers[result.id]]["NaN, infinity, or numbers near overflow"] += 1
+        elif result.judged_by == "nothing":
+            nothing[layers[result.id]]["more is admitted than most values are"] += 1
+    for name, whys in nothing.items():
+        count = whys.total()
+        share = f"{count} of {plural(runs[name], 'run')} decide{'s' * (count == 1)} nothing"
+        not_judged(unjudged, name, f"{share} ({', or '.join(whys)})")
     return report

@@ -196,8 +196,8 @@ def draw_feeds(ports: Sequence[Port], sizes: Mapping[str, int]) -> tuple[Arrays,
     steps = min((n for name, n in found.items() if n > BATCH), default=STEPS)
     drawn = {port.name: _draw(port, found, steps) for port in ports}
     shapes = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in drawn.items())
-    usual = ", ".join(f"{name}={n}" for name, n in found.items())
-    return drawn, f"inputs are drawn: {shapes}" + (f"; --size {usual}" if usual else "")
+    usual = "".join(f" --size {name}={n}" for name, n in found.items())
+    return drawn, f"inputs are drawn: {shapes}" + (f";{usual}" if usual else "")
 
 
 def _usual(name: str, at: int) -> int:

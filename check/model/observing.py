@@ -12,10 +12,10 @@ from ...cases.apart import Tree
 from ...cases.console import format_error
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, needing
-from ...cases.question import QuestionError
+from ...cases.question import QuestionError, why_no_theme
 from ...vectors.case import difference
 from ...vectors.exchange.manifest import read_npz
-from ..importing.readers import ForeignCase, collect
+from ..importing.readers import ForeignCase, as_word, collect
 from ..runtimes.posed import TORCH
 from .network import Layer, Network, check_feeds, draw_feeds
 
@@ -30,6 +30,9 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     with its version, the layer of each case, why layers are not judged, and notes. Raises GrucibleError for
     a model, inputs or a runtime that cannot be used.
     """
+    theme = as_word(Path(file).stem if _is_file(file) else file.rpartition(":")[2])
+    if why := why_no_theme(theme):
+        raise GrucibleError(f"{file}: {why}; give the model another name")
     network = _open(file, runtime)
     feeds, note = _feeds(network, file, inputs, json.loads(sizes))
     values, compared, far = _see(network, feeds)
@@ -43,15 +46,14 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
         same = [layer for layer in network.layers if layer.name == name]
         runs = [(layer, run) for layer in same for run in layer.runs(values)]
         if not runs:
-            unjudged[f"layer {name}"] = "it did not run"
+            not_judged(unjudged, name, "it did not run")
         most = same[0].most_runs(values, len(names)) if runs else 0
         if (ran := len(runs) + network.more[name]) > most:
-            notes.append(f"layer {name} ran {ran} times; the first {most} runs are judged")
+            not_judged(unjudged, name, f"runs {most + 1} to {ran} were not compared")
         for number, (layer, run) in enumerate(runs[:most], 1):
             called = f"{name}-run{number}" if len(runs) > 1 else name
             tests.append((called, partial(_case, layer, values, run, layers, unjudged)))
-    name = Path(file).stem if _is_file(file) else file.rpartition(":")[2]
-    tree = collect(f"the GRUs of {Path(file).name}, as {runtime} ran them", name, tests)
+    tree = collect(f"the GRUs of {Path(file).name}, as {runtime} ran them", theme, tests)
     if not tree["cases"]:
         raise GrucibleError(
             f"{file}: none of its GRUs can be judged; {'; '.join(map(': '.join, unjudged.items()))}"
@@ -63,6 +65,13 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
         "unjudged": unjudged,
         "notes": notes,
     }
+
+
+def not_judged(unjudged: dict[str, str], layer: str, why: str) -> None:
+    """Note why a layer is not judged, or not in whole, beside what is known of it."""
+    known = unjudged.get(f"layer {layer}", "")
+    if why not in known:
+        unjudged[f"layer {layer}"] = f"{known}; {why}".removeprefix("; ")
 
 
 def _is_file(file: str) -> bool:
@@ -120,7 +129,7 @@ def _case(
         question, outputs = layer.question(values, run)
     except Exception as error:  # a user's runtime may give anything
         why = str(error) if isinstance(error, QuestionError) else format_error(error)
-        unjudged[f"layer {layer.name}"] = why
+        not_judged(unjudged, layer.name, why)
         raise QuestionError(why) from None
     layers.append(layer.name)
     return ForeignCase(question, outputs)

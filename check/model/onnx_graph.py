@@ -180,9 +180,13 @@ class _Visible:
         names: set[str] = set()
         for scope in [*_scopes(_Scope(self.model.graph))]:
             for node in scope.graph.node:
-                if node.op_type == "GRU" and node.domain in ONNX_DOMAINS:
+                ours = node.op_type == "GRU" and node.domain in ONNX_DOMAINS
+                if ours or "GRU" in node.op_type:
                     name = name_apart(node.name or next(filter(None, node.output), "GRU"), names)
                     names.add(name)
+                if not ours and "GRU" in node.op_type:
+                    self.unseen[name] = f"a {node.op_type} of {node.domain or 'ONNX'} is not known"
+                elif ours:
                     if scope.parent:
                         self.inside.add(name)
                     if inside or not scope.parent:

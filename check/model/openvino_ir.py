@@ -84,8 +84,11 @@ class OpenVinoNetwork(Network):
         self.layers, self.unseen = [], {}
         nodes = [*_found(self._visible)]
         for one in nodes:
-            if one.node.get_type_name() in _KINDS:
+            kind = one.node.get_type_name()
+            if kind in _KINDS:
                 self._add(one, why if one.around else "")
+            elif "GRU" in kind:
+                self.unseen[one.node.get_friendly_name()] = f"a {kind} is not known"
         return nodes
 
     def narrow(self, why: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch.nn.utils import rnn
+from torch.overrides import TorchFunctionMode
 
 from ...cases.console import format_error
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
@@ -21,6 +22,7 @@ from ...cases.errors import GrucibleError
 from ...cases.operators.layout import of_both_directions
 from ...cases.operators.signature import Operator
 from ...cases.operators.torch import GRU, GRU_CELL
+from ..reports.text import plural
 from ..runtimes.runtime import load_runtime
 from ..runtimes.torch import make_tensor
 from .network import MOST_RUNS, Layer, Network, Port, Tap
@@ -35,6 +37,22 @@ class _Call(NamedTuple):
     module: Any
     arguments: Mapping[str, Any]
     output: Any
+
+
+class _CallsAlone(TorchFunctionMode):
+    """Counts the calls of torch.gru and the like outside a layer's call, which no hook sees."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside, self.calls = 0, Counter[str]()
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:  # the name is PyTorch's
+        name = getattr(func, "__name__", "").partition(".")[0]  # torch.ops has gru.input
+        if name in ("gru", "gru_cell") and not self.inside:
+            self.calls[name] += 1
+        return func(*args, **(kwargs or {}))
 
 
 class TorchNetwork(Network):
@@ -59,7 +77,12 @@ class TorchNetwork(Network):
         self._grus = {
             n or "module": m for n, m in self.module.named_modules() if isinstance(m, _GRUS)
         }
-        if not self._grus:
+        self.unseen |= {
+            name: f"a {_kind(module)} is no nn.GRU, nn.GRUCell or subclass"
+            for name, module in self.module.named_modules()
+            if "GRU" in _kind(module) and not _holds_gru(module)
+        }
+        if not self._grus and not self.unseen:
             raise self.has_no_gru(Counter(type(one).__name__ for one in self.module.modules()))
         takes = inspect.signature(self.module.forward).parameters.values()
         self.ports = [Port(one.name, None, None, one.default is one.empty) for one in takes]
@@ -78,17 +101,27 @@ class TorchNetwork(Network):
         """Call the module with hooks; return its outputs and all that its GRUs were given and gave."""
         self._calls: Counter[str] = Counter()
 
+        alone = _CallsAlone()
+
+        def enter(*_: Any) -> None:
+            alone.inside += 1
+
         def see(name: str) -> Any:
             def hook(module: Any, args: Any, kwargs: Any, output: Any) -> None:
                 given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
                 self._add(_Call(name, module, given, output))  # at once: tensors may change
+                alone.inside -= 1
 
             return hook
 
-        hooks = [m.register_forward_hook(see(n), with_kwargs=True) for n, m in self._grus.items()]
-        outputs = self.run(feeds)
+        hooks = [m.register_forward_pre_hook(enter) for m in self._grus.values()]
+        hooks += [m.register_forward_hook(see(n), with_kwargs=True) for n, m in self._grus.items()]
+        with alone:
+            outputs = self.run(feeds)
         for one in hooks:
             one.remove()
+        for called, times in alone.calls.items():
+            self.unseen[f"torch.{called}"] = f"{plural(times, 'call')} that no layer made"
         never = self._grus.keys() - self._calls.keys()
         self.unseen |= dict.fromkeys(never, "it did not run")
         return self._values | outputs
@@ -119,6 +152,17 @@ class TorchNetwork(Network):
                 {name: Tap(f"{place}/{name}") for name in some} for some in (inputs, outputs)
             )
             self.layers.append(Layer(one.name, GRU_CELL if cell else GRU, given, takes, gives))
+
+
+def _kind(module: Any) -> str:
+    """Return the name of a module's type, also of one that is scripted."""
+    return str(getattr(module, "original_name", type(module).__name__))
+
+
+def _holds_gru(module: Any) -> bool:
+    """Say whether hooks see a module's calls, or a part of it is a GRU by its name."""
+    parts = [*module.modules()][1:]
+    return isinstance(module, _GRUS) or any("GRU" in _kind(one) for one in parts)
 
 
 def _layer_by_layer(call: _Call) -> Iterator[_Call]:

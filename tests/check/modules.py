@@ -48,6 +48,79 @@ class Several(nn.GRU):
         return output, state + 1
 
 
+class Twice(nn.Module):
+    """A GRU that is run a second time, with infinities."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gru = nn.GRU(4, 5)
+
+    def forward(self, x: Any) -> Any:
+        return self.gru(x)[0], self.gru(x / 0)[0]
+
+
+class GRUOutside(nn.Module):
+    """A GRU, then its function by itself in one of the ways that no hook sees."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.gru, self.way = nn.GRU(4, 4), way
+
+    def forward(self, x: Any) -> Any:
+        x, state = self.gru(x)
+        flat = (self.gru._flat_weights, True, 1, 0.0, False, False, False)
+        if self.way == "forward":
+            return self.gru.forward(x)[0]
+        call: Any = {"torch": torch.gru, "ops": torch.ops.aten.gru.input}[self.way]
+        return call(x, state, *flat)[0]
+
+
+class LookAlike(nn.Module):
+    """A GRU, and another module that is a GRU by its name."""
+
+    def __init__(self, other: nn.Module) -> None:
+        super().__init__()
+        self.gru, self.other = nn.GRU(4, 4), other
+
+    def forward(self, x: Any) -> Any:
+        return self.other(self.gru(x)[0])[0]
+
+
+class Inside(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.deep = nn.GRU(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.deep(x)[0]
+        return found
+
+
+def twice() -> nn.Module:
+    return Twice()
+
+
+def outside_by_forward() -> nn.Module:
+    return GRUOutside("forward")
+
+
+def outside_by_torch() -> nn.Module:
+    return GRUOutside("torch")
+
+
+def outside_by_ops() -> nn.Module:
+    return GRUOutside("ops")
+
+
+def quantized() -> nn.Module:
+    kind: Any = torch.ao.nn.quantized.dynamic.GRU
+    return LookAlike(kind(4, 4))
+
+
+def scripted() -> nn.Module:
+    return LookAlike(torch.jit.script(Inside()))
+
+
 class Dense(nn.Module):
     def __init__(self) -> None:
         super().__init__()

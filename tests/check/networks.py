@@ -204,6 +204,24 @@ def nested(path: Path) -> Path:
     return write(path, [loop], inputs, [info("last", FLOAT, [1, 2, 4])], w)
 
 
+def unknown(path: Path) -> Path:
+    """Two GRUs, of which the second is an operator of one's own."""
+    model = onnx.load(enhancer(path))
+    [found] = [one for one in model.graph.node if one.name == "gru2"]
+    found.domain, found.op_type = "mine", "FusedGRU"
+    model.opset_import.append(helper.make_opsetid("mine", 1))
+    onnx.save(model, path)
+    return path
+
+
+def run_unknown(path: str, inputs: dict[str, Any]) -> dict[str, Any]:
+    model = onnx.load(path)
+    for one in model.graph.node:
+        if one.domain == "mine":
+            one.domain, one.op_type = "", "GRU"
+    return _run(model, inputs)
+
+
 def graphs(graph: Any) -> Iterator[Any]:
     yield graph
     for one in graph.node:

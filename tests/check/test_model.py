@@ -183,10 +183,50 @@ def test_the_first_rounds_of_a_long_loop_are_judged(
     np.savez(tmp_path / "long.npz", steps=np.array(MOST_RUNS + 20), first=state, state=state)
     ended = command("model", models["decoder"], "--runtime", "onnxruntime", "--inputs",
                     tmp_path / "long.npz", "--json")  # fmt: skip
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
     assert ended.report["summary"]["passed"] == 2 * MOST_RUNS
-    notes = " ".join(ended.report["model"]["notes"])
-    for name in LAYERS["decoder"]:
-        assert f"layer {name} ran {MOST_RUNS + 20} times; the first {MOST_RUNS} runs" in notes
+    why = f"runs {MOST_RUNS + 1} to {MOST_RUNS + 20} were not compared"
+    layers = {f"layer {name}": why for name in LAYERS["decoder"]}
+    assert ended.report["model"]["unjudged"] == layers
+
+
+def test_a_gru_of_an_unknown_operator_is_named(tmp_path: Path, command: Command) -> None:
+    model = networks.unknown(tmp_path / "unknown.onnx")
+    report = command("model", model, "--runtime", at("run_unknown"), "--json").report
+    assert (report["verdict"], report["summary"]["passed"]) == ("incomplete", 2)
+    assert report["model"]["unjudged"] == {"layer gru2": "a FusedGRU of mine is not known"}
+
+
+def test_an_option_for_one_value_is_given_once(models: dict[str, Path], command: Command) -> None:
+    ask = ("model", models["enhancer"], "--runtime", at("reset_of_gru1"))
+    bad(command(*ask, "--runtime", "onnxruntime"), "give one --runtime")
+    given = models["enhancer"]  # any file
+    bad(command(*ask, "--inputs", given, "--inputs", given), "give one --inputs")
+    bad(command(*ask, "--size", "frames=9,batch=2"), "--size again")
+
+
+def test_what_is_kept_may_lie_beside_other_vectors(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    for name in ("enhancer", "spotter"):
+        ask = ("model", models[name], "--runtime", "onnxruntime", "--save", tmp_path / "kept")
+        report = command(*ask, "--json").report
+        assert {case["id"] for case in report["cases"]} == {*report["model"]["layers"]}
+    assert len([*load_vectors(tmp_path / "kept")]) == 5
+
+
+def test_places_and_names_are_refused_before_the_model_runs(
+    models: dict[str, Path], tmp_path: Path, command: Command
+) -> None:
+    """A runtime that does not exist would be the first error of a run."""
+    taken = tmp_path / "taken.h5"
+    taken.write_text("other")
+    ask = ("--runtime", at("nothing"))
+    bad(command("model", models["enhancer"], *ask, "--save", taken), "holds something else")
+    bad(command("model", models["enhancer"], *ask, "--save", models["enhancer"]), "cannot be")
+    named = tmp_path / "invalid.onnx"
+    named.write_bytes(models["enhancer"].read_bytes())
+    bad(command("model", named, *ask), "the theme is 'invalid'")
 
 
 def test_runs_with_large_weights_are_few() -> None:

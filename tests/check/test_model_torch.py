@@ -34,6 +34,12 @@ def inputs(tmp_path: Path) -> Path:
     return tmp_path / "in.npz"
 
 
+def inputs_of_x(inputs: Path) -> Path:
+    out = inputs.with_name("x.npz")
+    np.savez(out, x=np.load(inputs)["x"])
+    return out
+
+
 def judge(command: Command, function: str, inputs: Path, *more: str | Path) -> Ended:
     return command("model", made(function), "--runtime", "torch", "--inputs", inputs, *more)
 
@@ -56,13 +62,13 @@ def test_each_layer_and_each_call_is_judged(inputs: Path, tmp_path: Path, comman
 def test_what_is_changed_afterwards_is_seen_as_it_was(
     inputs: Path, tmp_path: Path, command: Command
 ) -> None:
-    """A cell that is called often is judged in its first calls; they repeat its weights."""
+    """A cell that is called often is judged in its first calls; the verdict is then incomplete."""
     x = np.resize(np.load(inputs)["x"], (2, MOST_RUNS + 3, 4))
     np.savez(tmp_path / "alone.npz", x=x)
     found = judge(command, "tagger", tmp_path / "alone.npz", "--json").report
-    assert (found["verdict"], found["summary"]["passed"]) == ("conforms", MOST_RUNS + 3)
-    note = f"layer cell ran {MOST_RUNS + 3} times; the first {MOST_RUNS} runs are judged"
-    assert note in found["model"]["notes"]
+    assert (found["verdict"], found["summary"]["passed"]) == ("incomplete", MOST_RUNS + 3)
+    why = f"runs {MOST_RUNS + 1} to {MOST_RUNS + 3} were not compared"
+    assert found["model"]["unjudged"] == {"layer cell": why}
 
 
 def test_a_wrong_layer_is_named(inputs: Path, command: Command) -> None:
@@ -71,6 +77,35 @@ def test_a_wrong_layer_is_named(inputs: Path, command: Command) -> None:
     assert ended.out.startswith("does not conform: layer top is wrong, 8 of 9 cases passed")
     report = judge(command, "wrong_top", inputs, "--json").report
     assert wrong_layers(report) == {"top"}
+
+
+def test_a_run_that_decides_nothing_is_not_called_right(inputs: Path, command: Command) -> None:
+    ended = judge(command, "twice", inputs_of_x(inputs), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    [(layer, why)] = ended.report["model"]["unjudged"].items()
+    assert layer == "layer gru"
+    assert why == "1 of 2 runs decides nothing (NaN, infinity, or numbers near overflow)"
+
+
+@pytest.mark.parametrize(
+    ("function", "layer", "says"),
+    [
+        ("outside_by_forward", "torch.gru", "1 call that no layer made"),
+        ("outside_by_torch", "torch.gru", "1 call that no layer made"),
+        ("outside_by_ops", "torch.gru", "1 call that no layer made"),
+        ("quantized", "other", "a GRU is no nn.GRU"),
+        ("scripted", "other.deep", "a GRU is no nn.GRU"),
+    ],
+)
+def test_a_gru_that_no_hook_sees_is_named(
+    function: str, layer: str, says: str, inputs: Path, command: Command
+) -> None:
+    ended = judge(command, function, inputs_of_x(inputs), "--json")
+    assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
+    assert ended.report["summary"]["passed"] == 1
+    [(named, why)] = ended.report["model"]["unjudged"].items()
+    assert named == f"layer {layer}"
+    assert says in why
 
 
 def test_layers_that_are_not_their_gru_are_not_called_right(inputs: Path, command: Command) -> None:
