@@ -88,10 +88,13 @@ def _open(file: str, runtime: str) -> Network:
         with needing("onnx", "torch", "an exporter to ONNX"):
             from .exported import ExportedNetwork
         return ExportedNetwork(file, runtime)
-    if not Path(file).is_file():
+    if runtime in TORCH:
         raise GrucibleError(
-            f"{file}: no such file; expected an ONNX model, or an OpenVINO IR (.xml)"
+            f"{file}: {runtime} runs a module; give package.module:function or ./file.py:function"
         )
+    if not Path(file).is_file():
+        why = "is no file" if Path(file).exists() else "no such file"
+        raise GrucibleError(f"{file}: {why}; expected an ONNX model, or an OpenVINO IR (.xml)")
     if file.endswith(".xml"):
         with needing("openvino", "openvino", "an OpenVINO model"):
             from .openvino_ir import OpenVinoNetwork

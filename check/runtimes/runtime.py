@@ -136,13 +136,13 @@ def registered_runtime(name: str) -> EntryPoint:
     known = {point.name: point for point in registered_runtimes()}
     if name not in known:
         raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown; {_suggest(name, known)}expected one of {', '.join(known)}, or "
+            f"runtime {name!r} is unknown; {suggest(name, known)}expected one of {', '.join(known)}, or "
             "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
         )
     return known[name]
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """Guess what the user meant: a function in a file, a program, or a similar name."""
     near = difflib.get_close_matches(name, known, n=1)
     if name.endswith(".py"):
