@@ -30,6 +30,8 @@ _NAMES = ("onnxruntime", "onnx-reference", "openvino-onnx", "opencv", "tract", "
 RUNTIMES = {name: name for name in _NAMES} | {"openvino": "openvino-onnx"}
 """The runtimes that run a whole ONNX model, and the runtime whose loader each takes."""
 _STACKING = ("Loop", "Scan")
+_WIDE = 128
+"""The hidden size from which a layer's Y is made visible: its last state alone may decide nothing."""
 
 
 class _Scope(NamedTuple):
@@ -199,6 +201,9 @@ class _Visible:
             if "If" in kinds and {*kinds[kinds.index("If") :]} & {*_STACKING}:
                 raise QuestionError(IN_IF_IN_LOOP)
             given, takes, gives = gru_node(node)
+            if "Y" not in gives and "Y_h" in gives and given.get("hidden_size", 0) >= _WIDE:
+                node.output[0] = gives["Y"] = self._new_name(f"{gives['Y_h']}_steps")
+                self._types[gives["Y"]] = self._types.get(gives["Y_h"], (1, 3))[0], 4
             inputs = {tensor: self._tap(scope, value) for tensor, value in takes.items()}
             outputs = {tensor: self._tap(scope, value) for tensor, value in gives.items()}
             conditions = [*self._conditions(scope)]

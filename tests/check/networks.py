@@ -204,6 +204,14 @@ def nested(path: Path) -> Path:
     return write(path, [loop], inputs, [info("last", FLOAT, [1, 2, 4])], w)
 
 
+def last_state(path: Path, hidden: int) -> Path:
+    """A GRU of which the model uses the last state."""
+    w = Weights()
+    gru = node("GRU", ["x", *w.of_gru("gru", 3, hidden)], ["", "last"], hidden_size=hidden)
+    shapes: list[list[Any]] = [[4, 1, 3], [1, 1, hidden]]
+    return write(path, [gru], [info("x", FLOAT, shapes[0])], [info("last", FLOAT, shapes[1])], w)
+
+
 def unknown(path: Path) -> Path:
     """Two GRUs, of which the second is an operator of one's own."""
     model = onnx.load(enhancer(path))

@@ -229,6 +229,18 @@ def test_places_and_names_are_refused_before_the_model_runs(
     bad(command("model", named, *ask), "the theme is 'invalid'")
 
 
+@pytest.mark.parametrize(("hidden", "seen"), [(128, {"Y", "Y_h"}), (8, {"Y_h"})])
+def test_a_wide_layer_shows_its_steps(
+    hidden: int, seen: set[str], tmp_path: Path, command: Command
+) -> None:
+    """Although the model uses its last state alone."""
+    model = networks.last_state(tmp_path / "last.onnx", hidden)
+    ended = command("model", model, "--runtime", "onnxruntime", "--save", tmp_path / "kept.h5")
+    assert ended.out.startswith("conforms: 1 of 1 cases passed")
+    [case] = load_vectors(tmp_path / "kept.h5")
+    assert case.answer.outputs.keys() == seen
+
+
 def test_runs_with_large_weights_are_few() -> None:
     weights = {"W": Tap("W")}
     layer = Layer("cell", GRU, {}, {"X": Tap("X", 1), **weights}, {"Y_h": Tap("Y_h", 1)})
