@@ -22,14 +22,14 @@ LINES = {
     "vectors": 2_430,
     "gen": 4_295,
     "gen/variants": 2_899,
-    "check": 13_918,
+    "check": 13_920,
     "check/diagnosis": 3_165,
     "tests": 28_081,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_200, 194, 28_609
+PACKAGE, MODULES, WORDS = 26_202, 194, 28_662
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_046}
+WORDS_OF = {"README.md": 1_069}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
