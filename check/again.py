@@ -31,7 +31,7 @@ every value of a factor that recurs."""
 ASKED = 4
 """Questions of each case; a run in one process (`observed.pool`) has a multiple of it."""
 MOST_BYTES = 32 << 20
-"""Maximum bytes of a case that is asked again: its other rows are held and judged beside it."""
+"""Maximum bytes of a case that is asked again: memory has its other rows beside it."""
 MOST_CRASHES = 3
 """Maximum crashes of questions that are asked again; each hang takes the whole timeout."""
 
@@ -52,7 +52,7 @@ class Again:
     _before: dict[str, CaseResult] = field(default_factory=dict)
 
     def see(self, block: Block, results: Sequence[CaseResult]) -> None:
-        """Take some cases of a block that decide and passed into the sample, unless the batch is 1 or very large."""
+        """Take deciding cases that passed into the sample, unless the batch is 1 or very large."""
         passed = [n for n, one in enumerate(results) if one.decides and one.verdict == "passed"]
         if _batch(block) == 1 or block.nbytes > MOST_BYTES * len(block):
             return
