@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from sums import backwards, in_lanes
+from sums import Product, backwards, in_lanes
 from written import Written, emulate
 
 from grucible.cases.dtypes import Array
@@ -26,7 +25,7 @@ from grucible.check.observed.source import Observed
 from grucible.vectors.block import Block
 from grucible.vectors.vector_set import open_set
 
-RIGHT = {"BLAS": np.matmul, "8 lanes": in_lanes(8), "backwards": backwards}
+RIGHT: dict[str, Product] = {"BLAS": np.matmul, "8 lanes": in_lanes(8), "backwards": backwards}
 """Right orders of sums."""
 NARROW = {"float16 weights": np.float16, "bfloat16 weights": ml_dtypes.bfloat16}
 """Types that weights are rounded to."""
@@ -38,7 +37,7 @@ def narrowed(block: Block, kind: type) -> Block:
     return replace(block, inputs=block.inputs | weights)
 
 
-def worst(block: Block, given: Block, multiply: Callable[[Array, Array], Array]) -> float:
+def worst(block: Block, given: Block, multiply: Product) -> float:
     """Judge what a kernel gives for `given`; return its worst error by what is admitted."""
     outputs = dict(emulate(Written(multiply=multiply), given))
     result = judge_one(block, Observed(["ok"], [""], outputs), Demanded("float32"))

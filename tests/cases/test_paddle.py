@@ -131,7 +131,7 @@ def test_answers_are_the_docstring_s(cases: list[Case]) -> None:
         outputs, states = by_the_docstring(case)
         found = case.answer.outputs
         y = found["outputs"].swapaxes(0, 1) if case.attributes["time_major"] else found["outputs"]
-        near = {
+        near: Any = {
             "rtol": 1e-13 if case.dtype == "float64" else 1e-6,
             "atol": 1e-14,
             "err_msg": case.id,

@@ -253,9 +253,9 @@ def main() -> None:
                 text = f"{'→'.join(map(str, found))}/{one.asked}" if found[0] else "0"
                 summary.setdefault(name, {})[dtype] = text
     print(f"\n| mistake that passes | {' | '.join(dtypes)} |\n| --- |" + " ---: |" * len(dtypes))
-    for name, row in summary.items():
-        if {*row.values()} != {"0"}:
-            print(f"| {name} | {' | '.join(row.get(dtype, '–') for dtype in dtypes)} |")
+    for name, by_dtype in summary.items():
+        if {*by_dtype.values()} != {"0"}:
+            print(f"| {name} | {' | '.join(by_dtype.get(dtype, '–') for dtype in dtypes)} |")
 
 
 if __name__ == "__main__":

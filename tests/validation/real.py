@@ -53,7 +53,7 @@ def real_runtimes(dtype: str) -> list[Member]:
         found.append(("float32", "ONNX Runtime", adapters.onnxruntime))
     if find_spec("torch"):
         own = "bfloat16-gemm" if dtype == "bfloat16" else dtype
-        torch = partial(run_as, OPERATORS["openvino.GRUSequence-5"], torch_gru)
+        torch = partial(run_as, [OPERATORS["openvino.GRUSequence-5"]], torch_gru)
         found.append((own, "torch.nn.GRU", torch))
     return [Member(dtype, name, about, _by_case(run)) for name, about, run in found]
 
