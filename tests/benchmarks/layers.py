@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from sums import Product, backwards, in_lanes
 from written import Written, emulate
 
-from grucible.cases.dtypes import Array
 from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.judge import judge_one
 from grucible.check.observed.source import Observed
