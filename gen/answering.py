@@ -38,7 +38,7 @@ from .tolerances.march import (
 
 STACK_BYTES = 16 << 20
 """Maximum bytes of Jacobians that the error march holds at once, if a stack has several cases."""
-LARGE = 1 << 22
+LARGE = 5_000_000
 """Minimum batch · time · hidden² of a case judged by its steps alone; none that is shipped has more.
 
 To prove its outputs would take hours: balls and errors grow with every step, and their bits with them."""
