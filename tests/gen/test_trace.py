@@ -47,7 +47,8 @@ def scalar_steps(
         "clip": meant.clip,
         "linear_before_reset": meant.reset_after,
     }
-    times = range(int(given.lengths[row]))
+    first = int(given.starts[row])
+    times = range(first, first + int(given.lengths[row]))
     h = vector(given.h0[index, row])
     for at in reversed(times) if meant.directions[index] == "reverse" else times:
         found = quantities(vector(given.x[row, at]), h, W, R, B, asked, MPMATH)
