@@ -27,7 +27,7 @@ LINES = {
     "tests": 28_087,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 26_202, 194, 28_665
+PACKAGE, MODULES, WORDS = 26_202, 194, 28_666
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_069}
 """Maximum words of a page."""
