@@ -31,7 +31,7 @@ from .stacks import stacks
 
 NONPORTABLE = "nonportable"
 MOST_BYTES = 640 << 20
-"""Maximum bytes of a vector file of given questions; it is built in memory, and ours are half at most."""
+"""Maximum bytes of a vector file of given questions, built in memory; the largest case takes 450 MiB."""
 NEAR = 2.0**-6
 """Maximum relative deviation of a stored tolerance; the last of a tolerance's 8 bits depends on the BLAS."""
 

@@ -29,8 +29,6 @@ _RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan", 
 """The beginnings of the names of nodes that may be what a GRU became."""
 _TIMES = ("time", "seq", "len", "step", "frame")
 """Parts of the names of dimensions that count steps."""
-
-
 IN_IF_IN_LOOP = "in an If in a loop, and a loop stacks only values of one shape"
 """Why a layer is not seen: what stands for its values where the other branch runs has another shape."""
 

@@ -127,9 +127,8 @@ def _shows(reading: str, case: Case) -> bool:
     given = gru_inputs(OPERATORS[case.operator], case.attributes, case.inputs)
     if reading == "reset-false.before":
         return x.shape[-1] > 1 and bool(given.h0.any() or given.lengths.max() > 1)
-    if reading == "len-zero.initial-state":
-        return bool(given.h0.any()) and (case.operator != "onnx.GRU-14" or y_h is not None)
-    return "-h1-coarse-" not in case.id  # such weights may saturate the only unit
+    y_h_shows = bool(given.h0.any()) and (case.operator != "onnx.GRU-14" or y_h is not None)
+    return reading != "len-zero.initial-state" or y_h_shows
 
 
 def test_accepted_answers_differ() -> None:
@@ -138,7 +137,8 @@ def test_accepted_answers_differ() -> None:
     for case in several:
         found = [answer.outputs.values() for answer in case.answers.values()]
         shown = {tuple(one for one in names if _shows(one, case)) for names in case.answers}
-        assert len({tuple(array.tobytes() for array in one) for one in found}) >= len(shown), case
+        number = len({tuple(array.tobytes() for array in one) for one in found})
+        assert number == len(shown) or "-h1-coarse-" in case.id, case  # these may saturate
 
 
 def _special(draw: str) -> Iterator[tuple[CaseSpec, Case]]:
