@@ -55,7 +55,7 @@ function typeName(data) {
   const { type, size, signed, vlen } = data.metadata;
   if (type === STRING && !vlen) return "text";
   if (type === FLOAT) return `float${8 * size}`;
-  if (!signed && size === 2 && attribute(data, "dtype") === "bfloat16") return "bfloat16";
+  if (!signed && "dtype" in data.attrs) return textAttribute(data, "dtype"); // bfloat16, or the bool of a mask
   return `${signed ? "int" : "uint"}${8 * size}`;
 }
 
@@ -84,6 +84,7 @@ function numbers(data) {
     float32: at => raw.readFloatLE(at),
     float64: at => raw.readDoubleLE(at),
     int32: at => raw.readInt32LE(at),
+    bool: at => raw.readUInt8(at),
     int64: at => Number(raw.readBigInt64LE(at)),
   }[name] ?? fail(`${name} is no type of the format`);
   return Array.from({ length: raw.length / size }, (_, index) => read(index * size));
