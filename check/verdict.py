@@ -12,7 +12,8 @@ import numpy as np
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
 from ..cases.selection import Ids, nothing_selected, selected
-from ..vectors.vector_set import VectorSet, open_set
+from ..gen.making import open_or_make
+from ..vectors.vector_set import VectorSet
 from .again import Again
 from .diagnosis.asked import Asked, list_asked
 from .diagnosis.contradictions import Passed, Passing
@@ -125,7 +126,7 @@ def verify(
         allow_stale,
     )
     path = None if vectors is None else Path(vectors)
-    return judge(open_set(path, texts("select", select)), source, demand)
+    return judge(open_or_make(path, texts("select", select)), source, demand)
 
 
 def judge(

@@ -34,13 +34,17 @@ class Rows(NamedTuple):
 class VectorSet:
     """The open vector files at `path` (None: the core vectors), and the cases that `select` matches.
 
+    The files below `more` are there, too.
     `files` are those whose operator and theme `select` can match, those of plain themes first. `len` counts
     the selected cases.
     """
 
-    def __init__(self, path: Path | None, select: Sequence[str] = ()) -> None:
+    def __init__(
+        self, path: Path | None, select: Sequence[str] = (), more: Path | None = None
+    ) -> None:
         self.path, self.select = path, select
-        files = [open_vectors(*place) for place in _files(CORE if path is None else path)]
+        places = _files(CORE if path is None else path) + (_files(more) if more else [])
+        files = [open_vectors(*place) for place in places]
         self.files = [file for file in files if may_select(file.prefix, select)]
         _check_each_once(self.files)
 

@@ -15,7 +15,7 @@ from ..operators.signature import ABSENT, Operator
 from ..selection import may_select, nothing_selected, selected
 from .covering_arrays import Excluded, rows_of
 from .factors import BEFORE, DRAWS, NEEDED, PADDING, PRESENT, ZEROS, factors, lengths
-from .spec_file import Assignment, CaseSpecFile, Covering, Listing, Product
+from .spec_file import Assignment, CaseSpecFile, Covering, Drawn, Listing, Product
 
 MOST_CASES = 30_000
 """Maximum cases of one spec; all shipped specs have 24,899, and a second makes some 18,000."""
@@ -195,6 +195,10 @@ def _assignments(spec: CaseSpecFile, index: int) -> Iterator[Assignment]:
                     yield assignment
         case Covering() as array:
             yield from rows_of(spec, index, array)
+        case Drawn():
+            raise spec.document.error(
+                ("cases", index), "random has no end; ask it with: grucible fuzz"
+            )
 
 
 def _case(spec: CaseSpecFile, index: int, values: Assignment, words: str) -> CaseSpec:

@@ -103,7 +103,7 @@ class Factor:
 
     `default` is the value in a case that does not name the factor. `token(value)` stands for the value in
     a case's id; it is empty for most defaults. Numbers of one class are asked alike; `least` has the least
-    number of each class.
+    number of each class. `choices` are all values, of a factor that has no others; of lengths, the patterns.
     """
 
     name: str
@@ -112,6 +112,7 @@ class Factor:
     token: Callable[[Any], str]
     is_size: bool = False
     least: tuple[int, ...] = ()
+    choices: tuple[Any, ...] = ()
 
 
 LEAST = {
@@ -154,6 +155,8 @@ def _attribute(attribute: Attribute) -> Factor:
         values, expected = either(values, one_of([ABSENT])), f"{expected}, or {ABSENT}"
     described = Annotated[values, Field(description=attribute.about)]
     default = NEEDED if attribute.required else ABSENT
+    choices = (True, False) if attribute.kind == "boolean" else tuple(attribute.choices)
+    choices += () if attribute.required else (ABSENT,)
 
     def token(value: Any) -> str:
         if value == ABSENT:
@@ -163,7 +166,7 @@ def _attribute(attribute: Attribute) -> Factor:
         entries = value if isinstance(value, list) else [value]
         return attribute.token + "_".join(str(entry).removesuffix(".0") for entry in entries)
 
-    return Factor(attribute.name, ValueType(described, expected), default, token)
+    return Factor(attribute.name, ValueType(described, expected), default, token, choices=choices)
 
 
 def _tensors(operator: Operator) -> Iterable[Factor]:
@@ -196,7 +199,8 @@ def _size(symbol: str, axis: str) -> Factor:
 def _choice(name: str, default: str, tokens: Mapping[str, str]) -> Factor:
     """Make a factor of names: the default, which ids leave out, and others, each with its token."""
     known = {default: ""} | dict(tokens)
-    return Factor(name, ValueType(one_of(known), name_choices(known)), default, known.__getitem__)
+    values = ValueType(one_of(known), name_choices(known))
+    return Factor(name, values, default, known.__getitem__, choices=tuple(known))
 
 
 def scale_of(tensor: str) -> str:
@@ -231,7 +235,7 @@ def _lengths(tensor: Tensor) -> Factor:
         return {"full": "", ABSENT: f"no{name}"}.get(value, str(value))
 
     values = ValueType(either(one_of(words), listed), f"{name_choices(words)}, or {title}")
-    return Factor(name, values, "full", token)
+    return Factor(name, values, "full", token, choices=tuple(words))
 
 
 def key(value: Any) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
@@ -15,11 +17,14 @@ from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute
 from .expand import CaseSpec, case_of
 from .factors import factors, key
+from .random_space import RandomSpace
 from .spec_file import Assignment
 
 _Value = tuple[str, str]
 """A counted value: the name of its factor, and the value as `factors.key` writes it."""
 _Pair = tuple[_Value, _Value]
+_SAMPLES = 64
+"""Maximum assignments by which it is found out which pairs a case could hold."""
 
 
 @dataclass(frozen=True)
@@ -126,3 +131,71 @@ def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
         return ((name, key("given")),)
     least = [number for number in factors(operator)[name].least if number <= value]
     return ((name, key(max(least) if least else value)),)
+
+
+class PairsAsked:
+    """The pairs of values of a random space that were asked, and those of answers that were compared.
+
+    What the space offers is counted as `pair_coverage` counts; of it, no case may be able to hold some pairs.
+    """
+
+    def __init__(self, space: RandomSpace) -> None:
+        self._operator = space.operator.name
+        self._places: dict[_Value, int] = {}
+        self._columns: list[str] = []
+        self._seen = np.zeros((2, 0, 0), bool)
+        self._samples: dict[str, Assignment] = {}
+        for entry in space.spec.model.cases:
+            for values in _offered(space, entry):
+                self._find(values)
+
+    def _find(self, values: Iterable[_Value]) -> list[int]:
+        """Find the places of values; new ones get the next."""
+        for value in values:
+            if value not in self._places:
+                self._places[value] = len(self._places)
+                self._columns.append(value[0])
+                self._seen = np.pad(self._seen, ((0, 0), (0, 1), (0, 1)))
+        return [self._places[value] for value in values]
+
+    def see(self, assignment: Assignment, *, compared: bool) -> None:
+        """Count the pairs of a case that was asked."""
+        at = np.array(self._find(_counted(self._operator, assignment)))
+        self._seen[: 1 + compared, at[:, None], at] = True
+        if len(self._samples) < _SAMPLES:
+            self._samples.setdefault(key([*assignment.values()]), assignment)
+
+    def counts(self) -> tuple[int, int, int]:
+        """Count the pairs that were asked, those that were compared, and those that are offered."""
+        columns = np.array(self._columns)
+        apart = np.triu(columns[:, None] != columns)
+        asked, compared = ((seen & apart).sum() for seen in self._seen)
+        return int(asked), int(compared), int(apart.sum())
+
+    def never_asked(self) -> list[str]:
+        """Name the pairs that were never asked, without those that no case holds, as far as samples show."""
+        columns, values = np.array(self._columns), [*self._places]
+        left = np.argwhere(np.triu(columns[:, None] != columns) & ~self._seen[0])
+        pairs = {(values[a], values[b]) for a, b in left.tolist()}
+        could = _that_could_be(self._operator, [*self._samples.values()], pairs)
+        return [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(could)]
+
+
+def _offered(space: RandomSpace, entry: Any) -> Iterator[list[_Value]]:
+    """List the values that each factor may count as in cases of an entry."""
+    shared = space.spec.model.sizes | space.spec.model.fixed
+    operator = space.operator.name
+    for name in _counting(operator):
+        factor = factors(operator)[name]
+        for choice in entry.random.get(name, [shared.get(name, factor.default)]):
+            if not isinstance(choice, dict):
+                found = [choice]
+            elif "value" in choice:
+                found = [choice["value"]]
+            elif "each" in choice:
+                found = [[one] * 4 for one in choice["each"]]
+            else:
+                low, high = choice["from"], choice["to"]
+                found = [low, *(one for one in factor.least if low <= one <= high)]
+            for value in found:
+                yield list(_values(operator, name, value))

@@ -39,7 +39,7 @@ from ..operators import OPERATORS
 from ..operators.values import FIRST_WRONG, either, list_of, one_of
 from ..question import why_no_theme
 from ..strict_json import format_json
-from .factors import factors, key
+from .factors import Factor, factors, key
 from .yaml_source import Document, Location, parse, read_text
 
 SHIPPED = Path(__file__).parents[1]
@@ -51,11 +51,15 @@ MOST_TRIED = 200_000
 
 Each `exclude` entry counts all again."""
 
+_LISTS = (1, 2, 4)
+"""Lengths of lists by which an entry is checked; f and g are two, or four in two directions."""
+
 Assignment = dict[str, Any]
 """Values of some factors, by the factors' names, in the order of the factors in ids."""
 
 Values = TypeVar("Values")
 Single = TypeVar("Single")
+Choices = TypeVar("Choices")
 Match = TypeVar("Match")
 
 
@@ -97,7 +101,14 @@ class Listing(_Strict, Generic[Single]):
     list: Annotated[list[Single], FIRST_WRONG]
 
 
-Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any]
+class Drawn(_Strict, Generic[Choices, Match]):
+    """Cases without end: each draws a value of every factor, out of weighted choices (`random_space`)."""
+
+    random: Choices
+    exclude: Annotated[list[Match], FIRST_WRONG] = []
+
+
+Entry = Product[Any, Any] | Covering[Any, Any] | Listing[Any] | Drawn[Any, Any]
 
 
 class SpecModel(_Strict):
@@ -132,7 +143,10 @@ def spec_model(operator_name: str) -> type[SpecModel]:
     values = _mapping("Values", {name: _several(of) for name, of in plain.items()})
     match = _mapping("Match", {name: _one_or_several(of) for name, of in plain.items()})
     single = _mapping("Single", plain)
-    kinds = [Product[values, match], Covering[values, match], Listing[single]]  # type: ignore[valid-type]
+    choices = _mapping("Choices", {name: _choices(known[name], of) for name, of in plain.items()})
+    kinds = [
+        Product[values, match], Covering[values, match], Listing[single], Drawn[choices, match],  # type: ignore[valid-type]
+    ]  # fmt: skip
     return create_model(
         f"{operator_name} case spec",
         __base__=SpecModel,
@@ -168,6 +182,46 @@ def _several(of: Any) -> Any:
     """Make the type of lists of one or more values, each once."""
     unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
     return Annotated[list_of(of), unique, AfterValidator(_distinct)]
+
+
+def _choices(factor: Factor, of: Any) -> Any:
+    """Make the type of what a factor's values are drawn from: values, ranges and lists, with weights."""
+    accepts = factor.values.accepts
+
+    def accepts_entry(entry: Any) -> bool:
+        return any(accepts([entry] * length) for length in _LISTS)
+
+    def check_range(one: Any, accepts: Any = accepts) -> Any:
+        low, high = one["from"], one["to"]
+        if not (
+            accepts(low) and accepts(high) and type(low) is type(high) and low <= high < math.inf
+        ):
+            raise ValueError
+        return one
+
+    def check_each(one: Any) -> Any:
+        for entry in one["each"]:
+            if not isinstance(entry, dict) and not accepts_entry(entry):
+                raise ValueError
+            if isinstance(entry, dict) and entry.keys() != {"from", "to"}:
+                raise ValueError
+            if isinstance(entry, dict):
+                check_range(entry, accepts_entry)
+        return one
+
+    weight = {"weight": Annotated[float, Field(gt=0, allow_inf_nan=False)]}
+    needed = typing_extensions.Required
+    ends = {"from": needed[int | float], "to": needed[int | float]}
+    entries = needed[Annotated[list[Any], Field(min_length=1)]]
+    kinds = [
+        of,
+        _mapping("Weighted", {"value": needed[of], **weight}),
+        Annotated[_mapping("Range", ends | weight), AfterValidator(check_range)],
+        Annotated[_mapping("Each", {"each": entries, **weight}), AfterValidator(check_each)],
+    ]
+    expected = f"{factor.values.expected}; or a mapping with value, with from and to, or with each"
+    choice = Annotated[either(*kinds), Field(union_mode="left_to_right"), _saying(expected)]
+    return Annotated[list_of(choice), Field(min_length=1)]
 
 
 def _one_or_several(of: Any) -> Any:
@@ -281,6 +335,8 @@ def _check_counts(spec: CaseSpecFile) -> None:
                 counts = {name: len(of) for name, of in values.items()}
                 together = [*itertools.combinations(counts, 2), *itertools.combinations(triples, 3)]
                 tried = sum(math.prod(counts[name] for name in names) for names in together)
+            case Drawn(random=values):
+                tried = sum(map(len, values.values()))
         tried *= 1 + len(entry.exclude)
         if tried > MOST_TRIED:
             counted = f"asks for {tried:,} combinations, counted for each exclude entry again"

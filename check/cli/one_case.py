@@ -16,10 +16,10 @@ from ...cases.files import FORCE, check_replaceable, is_forced, write_whole
 from ...cases.process import interruption_status
 from ...cases.question import Question
 from ...cases.selection import literal
+from ...gen.making import open_or_make
 from ...gen.posed import Posed, write_answered
 from ...vectors.hdf5 import VECTORS
 from ...vectors.reader import open_vectors
-from ...vectors.vector_set import open_set
 from ...vectors.writer import prepare_place
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
@@ -110,7 +110,7 @@ def trace_command(
     if npz:
         check_replaceable(npz, MARK)
     block, file = find_case(vectors, wanted)
-    opened, part = open_set(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
+    opened, part = open_or_make(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
     limits = timeout, memory, 1 if runtime else None
     with options.started(runtime, against or Path(), *limits) as start:
         exact = trace(block.case(0))

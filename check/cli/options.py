@@ -15,7 +15,8 @@ import click
 from ...cases.console import Progress, show_progress
 from ...cases.selection import DTYPES, Selection
 from ...cases.selection import SELECT as _SELECT
-from ...vectors.vector_set import VectorSet, open_set
+from ...gen.making import open_or_make
+from ...vectors.vector_set import VectorSet
 from ..observed import pool
 from ..observed.exchange import outputs_at
 from ..observed.source import Source
@@ -133,6 +134,6 @@ def opened_with_progress(
     what: str, path: Path | None, select: tuple[str, ...]
 ) -> Iterator[tuple[VectorSet, Progress]]:
     """Open a set of vectors, and show the progress over its selected cases."""
-    vectors = open_set(path, select)
+    vectors = open_or_make(path, select)
     with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield vectors, progress

@@ -33,9 +33,10 @@ from ...cases.console import escape, format_command, format_error, format_messag
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, several, texts
 from ...cases.selection import nothing_selected
+from ...gen.making import open_or_make
 from ...vectors.block import block_of
 from ...vectors.case import Case
-from ...vectors.vector_set import VectorSet, open_set
+from ...vectors.vector_set import VectorSet
 from ..cli.options import TIMEOUT_SECONDS
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Diagnosis
@@ -154,7 +155,7 @@ def load(
         else several("expect", expect, Expectation, "a grucible.Expectation")
     )
     criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
-    opened = open_set(None if str(vectors) == CORE else Path(vectors), texts("select", select))
+    opened = open_or_make(None if str(vectors) == CORE else Path(vectors), texts("select", select))
     return Vectors(opened, criteria, Expectations(known))
 
 

@@ -14,12 +14,12 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.readings import about
 from ...cases.question import INVALID, Question, names_invalid
 from ...gen.formula import attribute_lines, equation_lines
+from ...gen.making import open_or_make
 from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.evaluate import catches
 from ...gen.variants.work import too_large
 from ...vectors.block import Block
 from ...vectors.case import Case
-from ...vectors.vector_set import open_set
 from ..judging.criterion import check_classes
 from .text import MOST_WHOLE, array_lines, wrap
 
@@ -31,7 +31,7 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
 
     Raises GrucibleError where no case or several match, and where the block lacks the tolerances of a class.
     """
-    opened = open_set(vectors, (wanted,))
+    opened = open_or_make(vectors, (wanted,))
     nothing = (
         f"no case of {vectors or 'the core vectors'} is called {wanted!r}; name other "
         "vectors before it, and see the ids with: grucible cases --list"

@@ -1,0 +1,241 @@
+"""Random spaces: cases without end, of which the n-th of a seed is always the same.
+
+Every value is chosen by SHA-256 of the case's id and the factor's name, so no case depends on another. Sizes
+are chosen by the seed and the number alone: neighbours share a few shapes, and can be answered together.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import GrucibleError
+from ..operators import OPERATORS
+from ..operators.signature import ABSENT, Operator
+from .covering_arrays import Excluded
+from .expand import CaseSpec, case_of
+from .factors import DRAWS, NEEDED, Factor, factors
+from .spec_file import Assignment, CaseSpecFile, Drawn, find_specs, spec_model
+from .yaml_source import Document
+
+THEME = "fuzz"
+"""The theme of the built-in spaces, one of each operator."""
+WINDOW, SHAPES = 512, 16
+"""Questions of an operator and dtype that share SHAPES shapes: enough of each to answer them together."""
+TRIED = 32
+"""Maximum assignments that are tried for a question; most are possible."""
+_NUMBER = re.compile(r"(0|[1-9]\d{0,17})-(0|[1-9]\d{0,17})", re.ASCII)
+_USUAL_SIZES: dict[str, Sequence[Any]] = {
+    "batch": [1, 2, 3, 4, 5, 8, {"from": 1, "to": 18}],
+    "time": [1, 2, 3, 4, 5, 7, {"from": 1, "to": 17}],
+    "input": [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, {"from": 1, "to": 33}],
+    "hidden": [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, {"from": 1, "to": 33}],
+}
+"""Sizes of the built-in spaces, on both sides of the widths of vectors."""
+_WEIGHTS = {"ordinary": 30.0, "x8": 4.0, "x64": 2.0, "present": 3.0, "full": 4.0}
+"""Weights of the built-in spaces' choices; others have 1, and planted special values half of that."""
+
+
+@dataclass(frozen=True)
+class RandomSpace:
+    """The questions of a case spec whose entries are random, or of the built-in space of an operator."""
+
+    spec: CaseSpecFile
+
+    @property
+    def operator(self) -> Operator:
+        """The operator of all questions."""
+        return OPERATORS[self.spec.model.operator]
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of every id."""
+        return f"{self.operator.name}/{self.spec.theme}/"
+
+    def case(self, dtype: str, seed: int, number: int) -> CaseSpec:
+        """Make the question `number` of a seed, without its numbers.
+
+        Raises GrucibleError, with the reason, if TRIED assignments in a row are excluded or impossible.
+        """
+        case_id = f"{self.prefix}{dtype}/{seed}-{number}"
+        entry: Any = self.spec.model.cases[_below(case_id, len(self.spec.model.cases))]
+        left_out, why = Excluded(entry.exclude), ""
+        for attempt in range(TRIED):
+            values = self._assignment(entry, case_id, f"{seed}/{_shape(number)}", attempt)
+            if values in left_out:
+                why = "every assignment that was tried is excluded"
+                continue
+            planted = DRAWS[values["draw"]].plant
+            try:
+                case = case_of(
+                    self.operator, values, "nonportable" if planted else self.spec.model.tier
+                )
+            except (GrucibleError, ValueError) as error:
+                why = str(error)
+                continue
+            return replace(case, id=case_id, dtype=dtype)
+        raise GrucibleError(why)
+
+    def _assignment(
+        self, entry: Drawn[Any, Any], case_id: str, shape: str, attempt: int
+    ) -> Assignment:
+        """Choose a value of every factor; only sizes stay with every attempt."""
+        model, values = self.spec.model, {}
+        shared, text = model.sizes | model.fixed, f"{case_id}\0{attempt}"
+        for name, factor in _in_order(self.operator.name).items():
+            choices = entry.random.get(name)
+            if not choices:
+                values[name] = shared.get(name, factor.default)
+                if values[name] is NEEDED:
+                    place = "sizes" if factor.is_size else "fixed"
+                    raise self.spec.document.error(
+                        ("cases",), f"{name} is needed in {place}, or in random"
+                    )
+                continue
+            key = f"{shape}\0{self.operator.sizes[name]}" if factor.is_size else f"{text}\0{name}"
+            chosen = _choose(choices, key)
+            if isinstance(chosen, dict) and "each" in chosen:
+                count, most = _entries(self.operator, name, values)
+                chosen = [
+                    _value(_choose(chosen["each"], f"{key}\0{n}"), f"{key}\0{n}", most)
+                    for n in range(count)
+                ]
+                chosen = chosen or ABSENT
+            values[name] = _value(chosen, key)
+        return {name: values[name] for name in factors(self.operator.name)}
+
+
+@functools.cache
+def _in_order(operator: str) -> dict[str, Factor]:
+    """List the factors of an operator with sizes first: lists of lengths depend on them."""
+    return dict(sorted(factors(operator).items(), key=lambda one: not one[1].is_size))
+
+
+def _shape(number: int) -> int:
+    """Find which of a seed's shapes a question has."""
+    return number // WINDOW * SHAPES + number % SHAPES
+
+
+def _below(text: str, count: int) -> int:
+    """Choose an integer from 0 to `count` - 1 by a text."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") * count >> 64
+
+
+def _choose(choices: Sequence[Any], key: str) -> Any:
+    """Choose one of weighted choices by a text."""
+    weights = [one.get("weight", 1.0) if isinstance(one, dict) else 1.0 for one in choices]
+    left = _below(key, 1 << 53) * 2.0**-53 * sum(weights)
+    for one, weight in zip(choices, weights, strict=True):
+        left -= weight
+        if left < 0.0:
+            return one
+    return choices[-1]
+
+
+def _value(chosen: Any, key: str, most: int | None = None) -> Any:
+    """Take the value of a choice; draw it, if the choice is a range, which ends with `most`."""
+    if not isinstance(chosen, dict):
+        return chosen
+    if "value" in chosen:
+        return chosen["value"]
+    low, high = chosen["from"], chosen["to"]
+    if isinstance(low, int):
+        high = max(low, min(high, high if most is None else most))
+        return low + _below(f"{key}\0range", high - low + 1)
+    drawn = low + _below(f"{key}\0range", 1 << 53) * 2.0**-53 * (high - low)
+    return min(max(float(f"{drawn:.3g}"), low), high)
+
+
+def _entries(operator: Operator, name: str, values: Assignment) -> tuple[int, int | None]:
+    """Count the entries that a list needs; with lengths, also the most that an entry may be."""
+    attribute = operator.attribute(name)
+    if attribute is None:
+        sizes = {
+            axis: values[symbol] for symbol, axis in operator.sizes.items() if symbol in values
+        }
+        return sizes["batch"], sizes["time"]
+    given = {n: v for n, v in values.items() if v != ABSENT and operator.attribute(n)}
+    attributes = operator.with_defaults(given)
+    directions = len(operator.directions(attributes))
+    if attribute.sets in ("alpha", "beta"):
+        functions = operator.setting("activations")
+        named = attributes[functions.name] if functions else []
+        return sum(attribute.sets in functions.choices[one].takes for one in named), None  # type: ignore[union-attr]
+    return (attribute.length or 1) * (directions if attribute.per_direction else 1), None
+
+
+@functools.cache
+def usual_space(operator_name: str) -> RandomSpace:
+    """Make the built-in space of an operator: every value of every factor, and sizes up to 33."""
+    operator = OPERATORS[operator_name]
+    random = {name: _usual(operator, factor) for name, factor in factors(operator_name).items()}
+    value = {
+        "operator": operator_name,
+        "about": "everything that may be asked, in small sizes",
+        "dtypes": [*operator.dtypes()],
+        "sizes": {},
+        "cases": [{"random": random}],
+    }
+    text = yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100)
+    model = spec_model(operator_name).model_validate(value)
+    return RandomSpace(CaseSpecFile(THEME, Document(THEME, text, value, {}), model))
+
+
+def _usual(operator: Operator, factor: Factor) -> list[Any]:
+    """List the choices of a factor in the built-in space."""
+    if factor.is_size:
+        return [*_USUAL_SIZES[operator.sizes[factor.name]]]
+    if factor.name.endswith("_scale"):
+        span = {"from": -8, "to": 4}
+        return [{"value": 0, "weight": 20.0}, span]
+    one = operator.attribute(factor.name)
+    ends = {"alpha": (0.25, 1.25), "beta": (-0.5, 0.75), "clip": (0.05, 4.0)}
+    if one and one.sets in ends:
+        low, high = ends[one.sets]
+        span = {"from": low, "to": high}
+        return [ABSENT, {"each": [span]} if one.is_list else span]
+    if one and one.is_list:
+        return [ABSENT, {"each": [*one.choices], "weight": 3.0}] if one.choices else [ABSENT]
+    found = [_weighted(value) for value in factor.choices]
+    lengths = operator.tensor("lengths")
+    if lengths and factor.name == lengths.name:
+        found.append({"each": [{"from": lengths.least, "to": 4096}], "weight": 6.0})
+    return found
+
+
+def _weighted(value: Any) -> Any:
+    planted = isinstance(value, str) and value in DRAWS and DRAWS[value].plant
+    weight = 0.5 if planted else _WEIGHTS.get(value, 1.0) if isinstance(value, str) else 1.0
+    return value if weight == 1.0 else {"value": value, "weight": weight}
+
+
+def load_spaces(paths: tuple[Path, ...], operators: Sequence[str] = ()) -> list[RandomSpace]:
+    """Load the random spaces in case specs; without paths, the built-in ones of `operators`, or of all.
+
+    Raises SpecError for a spec with an entry that is not random, and GrucibleError where none is left.
+    """
+    if not paths:
+        return [usual_space(name) for name in operators or OPERATORS]
+    found = [RandomSpace(spec) for spec in find_specs(paths)]
+    for one in found:
+        for place, entry in enumerate(one.spec.model.cases):
+            if not isinstance(entry, Drawn):
+                raise one.spec.document.error(("cases", place), "has an end; expected random")
+    found = [one for one in found if not operators or one.operator.name in operators]
+    if not found:
+        raise GrucibleError(f"no space is of {' or '.join(operators)}; name another operator")
+    return found
+
+
+def numbered(case_id: str) -> tuple[str, int, int] | None:
+    """Take an id of a random space apart: its dtype, seed and number; None for any other id."""
+    *_, dtype, last = case_id.split("/", 3)
+    found = _NUMBER.fullmatch(last) if case_id.count("/") == 3 else None
+    return (dtype, int(found[1]), int(found[2])) if found else None

@@ -1,0 +1,215 @@
+"""`grucible fuzz`, and what it prints: what was asked, the findings, and what was never asked."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...cases.console import format_table, put, say
+from ...cases.operators import OPERATORS
+from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
+from ...cases.selection import DTYPES
+from ...cases.specs.random_space import load_spaces, usual_space
+from ...vectors.vector_set import open_set
+from ..expecting import load_expectations
+from ..fuzz import Fuzzed, FuzzFinding, fuzz, write_found
+from ..judging.criterion import chosen_criteria
+from ..observed import pool
+from ..reports.findings import how_far_off, id_line
+from ..reports.text import plural, wrap
+from . import options
+
+_NAMED = 3
+"""Maximum cases, pairs and reasons that are named."""
+
+
+@click.command("fuzz")
+@click.argument("specs", metavar="[SPACE]...", nargs=-1, type=options.PATH)
+@click.option("--runtime", metavar="NAME", help=options.RUNTIME_HELP)
+@click.option("--cases", type=click.IntRange(1), metavar="N", help="End after N questions.")
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="M",
+              help="End after M minutes.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 10**18 - 1),
+              help="Ask other questions.")  # fmt: skip
+@click.option("--operator", "operators", multiple=True, type=click.Choice([*OPERATORS]),
+              help="Only questions of this operator. Repeatable.")  # fmt: skip
+@DTYPES
+@click.option("--expect", type=options.FILE, metavar="FILE",
+              help="YAML list of known findings, as `check` takes it.")  # fmt: skip
+@click.option("--replay", type=options.PATH, metavar="VECTORS", help="Ask these vectors first.")
+@click.option("-o", "--out", default="found", show_default=True, metavar="DIR",
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Directory for vector files of what is found.")  # fmt: skip
+@click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
+              type=click.IntRange(1), help="Processes that make questions.")  # fmt: skip
+@click.option("--space", is_flag=True, help="Print the built-in space of --operator, to change it.")
+@options.CRITERIA
+@options.LIMITS
+def fuzz_command(
+    specs: tuple[Path, ...],
+    runtime: str | None,
+    cases: int | None,
+    minutes: float | None,
+    seed: int,
+    operators: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    expect: Path | None,
+    replay: Path | None,
+    out: Path,
+    jobs: int,
+    space: bool,
+    timeout: float,
+    memory: int | None,
+    **criteria: Any,
+) -> None:
+    """Ask random questions without end, judge the answers, and keep what fails.
+
+    SPACE is a case spec with `random:` entries; without it, each operator has a built-in space. The
+    question N of seed S has an id that ends with S-N; `show`, `trace` and `shrink` make it anew. What is
+    found is shrunk and written to DIR, as vectors that `check` takes. Without --cases and --minutes, Ctrl-C
+    ends it with a report.
+
+    Exit status 0: no new finding; 1: a new finding, or nothing was compared; 2: bad usage or input; 70: an
+    error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
+    """
+    if space:
+        for name in operators or OPERATORS:
+            put(usual_space(name).spec.document.text)
+        return
+    if runtime is None:
+        raise click.UsageError("give --runtime NAME")
+    spaces, demanded = load_spaces(specs, operators), chosen_criteria(**criteria)
+    expectations = load_expectations(expect) if expect else []
+    with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
+        found = fuzz(
+            source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs,
+            seconds=minutes and 60.0 * minutes, expectations=expectations,
+            replay=open_set(replay) if replay else None, advance=_draw,
+        )  # fmt: skip
+    endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
+    with contextlib.closing(endless) as source, contextlib.suppress(KeyboardInterrupt):
+        if not found.interrupted:
+            found.shrink(source, _draw_shrinking)
+    with ignoring_interrupts():
+        paths = write_found(found, out)
+        _clear()
+        for line in fuzz_lines(found):
+            say(line)
+        for path in paths:
+            say(f"{path}: written; judge by it with: grucible check {path} --runtime …")
+    raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
+
+
+def _draw(found: Fuzzed) -> None:
+    if sys.stderr.isatty():
+        asked, _, offered = map(
+            sum, zip(*(one.counts() for one in found.pairs.values()), strict=True)
+        )
+        rate = found.asked_to / max(found.seconds, 1e-9)
+        put(
+            f"\r\033[K{found.asked_to} questions, {rate:.0f} a second, "
+            f"{100 * asked / offered:.0f} % of pairs, {len(found.new)} new findings",
+            err=True,
+        )
+
+
+def _draw_shrinking(one: FuzzFinding) -> None:
+    if sys.stderr.isatty():
+        put(f"\r\033[Kshrinking: {one.about[:60]}", err=True)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        put("\r\033[K", err=True)
+
+
+def fuzz_headline(found: Fuzzed) -> str:
+    """Return what was found in a sentence, which claims nothing of what was not asked."""
+    counts, new = found.counts, len(found.new)
+    asked = plural(counts.total() + found.undeciding, "question")
+    known = len(found.findings) - new
+    parts = {
+        f"{counts['passed']} passed": 1,
+        f"{counts['failed']} failed": counts["failed"],
+        f"{counts['error']} errors": counts["error"],
+        f"{counts['missing']} missing": counts["missing"],
+        f"{counts['unsupported']} unsupported": counts["unsupported"],
+        f"{found.undeciding} not counted": found.undeciding,
+        f"{plural(known, 'expected finding')}": known,
+        "interrupted": found.interrupted,
+        f"stopped: {found.stopped}": found.stopped,
+    }
+    words = ", ".join(text for text, holds in parts.items() if holds)
+    compared = counts["passed"] + counts["failed"]
+    first = plural(new, "new finding") if new else "no new finding"
+    first = first if new or compared else "nothing was compared"
+    return f"{first} in {asked}: {words}"
+
+
+def fuzz_lines(found: Fuzzed) -> Iterator[str]:
+    """Yield the lines of the report."""
+    yield from wrap(fuzz_headline(found), 0, 4, cut=False)
+    name = f"{found.runtime} {found.version}".strip()
+    rate = f"; {found.asked_to / found.seconds:.0f} a second" if found.seconds else ""
+    replayed = f", after {plural(found.replayed, 'question')} asked again" if found.replayed else ""
+    yield from wrap(
+        f"{name}: questions 0 to {found.asked_to - 1} of seed {found.seed}{replayed}{rate}", 0, 4
+    )
+    for one in sorted(found.findings.values(), key=lambda one: (not one.new, -one.count)):
+        yield from _finding(one)
+    yield from _counts(found)
+    yield from _coverage(found)
+
+
+def _finding(one: FuzzFinding) -> Iterator[str]:
+    """Yield the lines of a finding: what it is, where, and the smallest cases that show it."""
+    yield ""
+    kind = "new" if one.new else "expected"
+    yield from wrap(f"{kind}, {plural(one.count, 'case')}: {one.about}", 0, 4)
+    places = ", ".join(f"{' '.join(place)} ({n})" for place, n in one.where.most_common())
+    yield from wrap(places, 2, 4)
+    for reason in dict.fromkeys(e.reason for e in one.expected.values() if e):
+        yield from wrap(f"expected: {reason}", 2, 4)
+    for note in one.notes:
+        yield from wrap(note, 2, 4)
+    for small in one.shrunk:
+        yield id_line(small.question.id, 2)
+        yield from wrap(how_far_off(small.result), 4)
+    for block, result in one.cases if not one.shrunk else ():
+        yield id_line(block.ids[0], 2)
+        if result.verdict == "failed":
+            yield from wrap(how_far_off(result), 4)
+
+
+def _counts(found: Fuzzed) -> Iterator[str]:
+    """Yield a table of the verdicts by operator and dtype, and what could not be drawn."""
+    verdicts = ("passed", "failed", "error", "missing", "unsupported")
+    places = dict.fromkeys((operator, dtype) for operator, dtype, _ in found.tally)
+    rows = [(*p, *(str(found.tally[(*p, v)] or "-") for v in verdicts)) for p in sorted(places)]
+    if rows:
+        header = ("operator", "dtype", "passed", "failed", "errors", "missing", "unsupported")
+        yield from ["", *format_table(header, rows, range(2, 7)).splitlines()]
+    if count := found.undrawn.total():
+        yield from ["", f"{plural(count, 'question')} could not be drawn:"]
+        for why, n in found.undrawn.most_common(_NAMED):
+            yield from wrap(f"{n:6}  {why}", 0, 10)
+        if more := len(found.undrawn) - _NAMED > 0:
+            yield f"        and {plural(more, 'other reason')}"
+
+
+def _coverage(found: Fuzzed) -> Iterator[str]:
+    """Yield by operator the pairs of values that were asked, and some that never were."""
+    lines = []
+    for operator, pairs in found.pairs.items():
+        asked, compared, offered = pairs.counts()
+        never = pairs.never_asked() if asked else []
+        lines += wrap(f"{operator}: {asked} of {offered} asked, {compared} of them compared", 2, 4)
+        lines += [line for one in never[:_NAMED] for line in wrap(f"never asked: {one}", 4, 6)]
+        if len(never) > _NAMED:
+            lines.append(f"    and {plural(len(never) - _NAMED, 'other pair')}")
+    yield from ["", "pairs of values that the space offers; some of them no case can have:", *lines]
