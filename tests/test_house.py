@@ -21,9 +21,9 @@ LINES = {
     "cases": 5_748,
     "vectors": 2_430,
     "gen": 4_445,
-    "gen/variants": 2_899,
+    "gen/variants": 2_998,
     "check": 14_615,
-    "check/diagnosis": 3_165,
+    "check/diagnosis": 3_179,
     "tests": 28_087,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
+from ...cases.operators.activations import Activation
 from ...cases.operators.layout import shared_outputs
 from ...gen.stacks import Stack
 from ...gen.variants.places import Elements, elements_of, places
@@ -72,7 +73,9 @@ def _of_cases(feature: Feature, groups: Groups) -> bool:
 
 def _features(states: Sequence[States]) -> list[Feature]:
     """Make the features of all states, what is simple first."""
-    each = [[*_of_place(one), *_of_sizes(one), *_of_values(one)] for one in states]
+    asked = [one.functions for one in states if isinstance(one, Steps)]
+    functions = sorted(frozenset.intersection(*asked)) if asked else []
+    each = [[*_of_place(one), *_of_sizes(one), *_of_values(one, functions)] for one in states]
     return [
         replace(same[0], values=[one.values[0] for one in same]) for same in zip(*each, strict=True)
     ]
@@ -93,24 +96,32 @@ def _of_sizes(states: States) -> Iterator[Feature]:
         yield from of_size(name, np.full((1, 1, 1, 1), float(size)))
 
 
-def _of_values(states: States) -> Iterator[Feature]:
-    """Make the features of pre-activations, which only steps have.
+def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
+    """Make the features of pre-activations, which only steps have: of all, and of each function.
 
     Where the reset gate is applied before the product, a state comes from the reset gates of all units.
     """
     if isinstance(states, Elements):
         return
-    gates = [states.quantities[name] for name in ("a_z", "a_r", "a_h")]
-    low, high = (_furthest(states, gates, which) for which in (np.minimum, np.maximum))
-    yield Feature([high], {">=": "where a pre-activation is above {value}"}, real=True)
-    yield Feature([low], {"<": "where a pre-activation is below {value}"}, real=True)
-    size = {">=": "where the size of a pre-activation is above {value}"}
-    yield Feature([np.maximum(high, -low)], size, real=True)
+    meant = states.stack.semantics
+    z, r, h = (states.quantities[name] for name in ("a_z", "a_r", "a_h"))
+    both = [r, r] if meant.reset_after else [_of_all_units(r, which) for which in (np.min, np.max)]
+    for name in ("", *functions):
+        f, g = (_is_called(name, each) for each in (meant.f, meant.g))
+        some = [np.where(f, gate, 0.0) for gate in (z, *both)] + [np.where(g, h, 0.0)]
+        low, high = np.minimum.reduce(some), np.maximum.reduce(some)
+        one = f"the argument of {name}" if name else "a pre-activation"
+        yield Feature([high], {">=": f"where {one} is above {{value}}"}, real=True)
+        yield Feature([low], {"<": f"where {one} is below {{value}}"}, real=True)
+        size = {">=": f"where the size of {one} is above {{value}}"}
+        yield Feature([np.maximum(high, -low)], size, real=True)
 
 
-def _furthest(steps: Steps, gates: Sequence[Array], which: np.ufunc) -> Array:
-    """Find the least or the largest pre-activation that each state comes from."""
-    z, r, h = gates
-    if not steps.stack.semantics.reset_after:
-        r = which.reduce(r, axis=-1, keepdims=True)
-    return np.asarray(which(which(z, h), r))
+def _of_all_units(values: Array, which: Callable[..., Array]) -> Array:
+    return np.broadcast_to(which(values, axis=-1, keepdims=True), values.shape)
+
+
+def _is_called(name: str, functions: Sequence[Sequence[Activation]]) -> Array:
+    """(n, direction, 1, 1) Say of which cases and directions a function has this name; "" is any's."""
+    same = [[name in ("", one.name) for one in cases] for cases in functions]
+    return np.array(same).T[..., None, None]

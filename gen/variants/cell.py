@@ -105,8 +105,13 @@ def _exchanged(given: Activation) -> Activation:
     return given._replace(alpha=given.beta, beta=given.alpha)
 
 
-def _by_position(given: Sequence[float], place: int, one: Activation) -> float:
-    return given[place] if place < len(given) else float(DEFAULTS[one.name].alpha)
+def by_position(parameter: Parameter, s: StackedSemantics) -> StackedSemantics:
+    """Take the values of a parameter by the position of an activation among all."""
+
+    def taken(given: Sequence[float], place: int, one: Activation) -> float:
+        return given[place] if place < len(given) else getattr(DEFAULTS[one.name], parameter)
+
+    return _parameters(parameter, taken, s)
 
 
 def _parameters(
@@ -197,7 +202,7 @@ CELL_VARIANTS = (
         for name, default in DEFAULTS.items()
     ),
     Variant("alpha-by-position", "{alpha} taken by the position of the activation, not consumed by those that take one",
-            needs=("alpha",), semantics=partial(_parameters, "alpha", _by_position)),
+            needs=("alpha",), semantics=partial(by_position, "alpha")),
     Variant("alpha-first-for-all", "the first value of {alpha} used by every activation", needs=("alpha",),
             semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
     Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),

@@ -21,6 +21,7 @@ from .cell import (
     PRE_ACTIVATIONS,
     Expression,
     Quantities,
+    by_position,
     clipped,
     clipping,
     expressed,
@@ -140,6 +141,13 @@ EXPRESSIONS = (
                 alter=expressed(**{gate: lambda q, a=a: np.clip(q[a], -q["clip"], q["clip"])}))
         for gate, (a, _, words) in _GATES.items()
     ),
+    *(
+        Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
+                alter=expressed(**{gate: lambda q, a=a: q[a]}))
+        for gate, (a, _, words) in _GATES.items()
+    ),
+    Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
+            "those that take one", needs=("alpha", "beta"), semantics=lambda s: by_position("alpha", by_position("beta", s))),
     Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
             alter=expressed(a_h=_inputs_scaled_by_reset)),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
@@ -149,12 +157,20 @@ EXPRESSIONS = (
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
             semantics=unclipped, alter=clipping("s_z", "s_r", "s_h")),
     *(
-        clipped(f"clip-not-{one}", f"{QUANTITIES[one]} not clipped", clipping(*(a for a in PRE_ACTIVATIONS if a != one)))
-        for one in ("a_z", "a_r")
+        clipped(f"clip-{how}-{a}", about, clipping(*(one for one in PRE_ACTIVATIONS if one != a), *instead))
+        for gate, (a, _, words) in _GATES.items()
+        for how, about, instead in (
+            ("not", f"{QUANTITIES[a]} not clipped", ()),
+            ("before-bias", f"{words} clipped before its biases are added, and not after", (a.replace("a", "s"),)),
+            ("after", f"{words} clipped after its activation instead of before", (gate,)),
+        )
+        if (how, a) != ("not", "a_h")  # in the catalogue
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             alter=expressed(t=lambda q: q["r"] * q["t"])),
     Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_through("t", np.tanh)),
+    Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
+            alter=_through("a_h", Float64().sigmoid)),
     *(
         Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, alter=_through(name, taken))
         for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others

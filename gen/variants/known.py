@@ -9,13 +9,21 @@ from .expressions import EXPRESSIONS, NARROWER
 from .families import FAMILIES, heights_of, is_curved, with_curve
 from .fields import FIELDS
 from .places import unwritten
-from .restricted import can_be_restricted, restricted
-from .sequence import ELSEWHERE
+from .reshaped import UNLISTED_LAYOUTS
+from .restricted import can_be_restricted, in_direction, restricted
+from .sequence import ELSEWHERE, SEQUENCE_VARIANTS
 from .sums import is_sum, numbers_of, sum_called
 from .variant import Variant
 
+_IN_REVERSE = (
+    in_direction(v, "reverse")
+    for v in (*SEQUENCE_VARIANTS, *ELSEWHERE)
+    if not (v.semantics or v.advance or v.last or {"direction", "axis.direction"} & {*v.needs})
+    and v.name != "Y-not-zeroed"  # which forward steps do
+)
 UNLISTED: dict[str, Variant] = {
-    variant.name: variant for variant in (*EXPRESSIONS, *FIELDS, *ELSEWHERE, *NARROWER)
+    variant.name: variant
+    for variant in (*EXPRESSIONS, *FIELDS, *ELSEWHERE, *UNLISTED_LAYOUTS, *NARROWER, *_IN_REVERSE)
 }
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors must catch it."""
 

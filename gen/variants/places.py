@@ -124,8 +124,12 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     last = "{value} hidden units before the last", "", "in the last {value} hidden units"
     yield _counted(hidden - 1 - unit, *last)
     for size in GROUPS:
-        past = f"in the hidden units past the last whole group of {size}"
-        yield _or(unit >= hidden // size * size, past, f"in whole groups of {size} hidden units")
+        past, tail = (
+            f"in the hidden units past the last whole group of {size}",
+            hidden // size * size,
+        )
+        yield _or(unit >= tail, past, f"in whole groups of {size} hidden units")
+        yield _or((unit >= tail) & (tail > 0), f"{past}, where there is one")
     yield _every_second(unit, "hidden unit")
     yield _or(_so(step >= lengths, step), "past a row's length")
     longest = lengths.max(axis=2, keepdims=True)

@@ -14,7 +14,7 @@ from ...cases.operators.semantics import StackedSemantics
 from .variant import Evaluated, Outputs, Variant
 
 _SHARED = {"x": "btf", "h0": "dbf", "y": "dbtf", "ho": "dbf"}
-_WORDS = {"d": "direction", "b": "batch", "t": "time"}
+_WORDS = {"d": "direction", "b": "batch", "t": "time", "f": "hidden"}
 
 
 def _reshaped(array: Array, role: str, made: str, taken: str) -> Array:
@@ -70,3 +70,37 @@ LAYOUT_VARIANTS = (
 )
 """Named by the order in which an array is made, and that in which it is taken. The operator's own is
 the first of an input's, the second of an output's."""
+
+
+def _batch_not_first(*names: str) -> Variant:
+    """Make several of these at once: the operator's form that has the batch first is not known."""
+    each = [one for one in LAYOUT_VARIANTS if one.name in names]
+
+    def read(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
+        for one in each:
+            inputs = one.inputs(inputs, s) if one.inputs else inputs
+        return inputs
+
+    def handed_out(seen: Evaluated) -> Outputs:
+        for one in each:
+            y, ho = one.outputs(seen) if one.outputs else (seen.y, seen.ho)
+            seen = replace(seen, y=y, ho=ho)
+        return seen.y, seen.ho
+
+    return Variant(
+        "batch-not-first",
+        "{x} reshaped from (batch, time) to (time, batch) instead of transposed, {h0} likewise, and {outputs} back",
+        needs=tuple(need for one in each for need in one.needs),
+        inputs=read,
+        outputs=handed_out,
+    )
+
+
+UNLISTED_LAYOUTS = (
+    _batch_not_first("X-bt-as-tb", "h0-bd-as-db", "Y-tdb-as-btd", "Ho-db-as-bd"),
+    *(
+        replace(_variant("Y", f"{own}df", f"{own}fd"), needs=("axis.direction", "axis.time"))
+        for own in ("tb", "bt")
+    ),
+)
+"""The same, in no catalogue: all tensors at once, and hidden units of the directions in turns."""

@@ -1,4 +1,4 @@
-"""Variants of some hidden units alone: of the tail of a vector loop, of the last unit, of the first.
+"""Variants of some hidden units alone, such as the tail of a vector loop, or of one direction.
 
 A unit's own quantities are wrong there; other units are wrong only where they take its state, or its reset
 gate, if that multiplies the state before the product.
@@ -17,8 +17,8 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Alter
 from .fields import Change
-from .places import PLACES, units_of
-from .variant import Variant
+from .places import OF_STATES, PLACES, elements_of, units_of
+from .variant import Evaluated, Outputs, Variant
 
 Which = Callable[[int], Array]
 """Which of some number of hidden units, as a mask."""
@@ -64,3 +64,29 @@ def _altered(
 ) -> Alter:
     change = alter(s)
     return lambda name, value: np.where(which(value.shape[-1]), change(name, value), value)
+
+
+def in_direction(variant: Variant, place: str) -> Variant:
+    """Make the variant of one direction alone, of one that changes nothing but inputs and outputs.
+
+    Directions are computed apart, so those that are not in the place are as they are without it. It is named
+    `variant@place`.
+    """
+
+    def outputs(seen: Evaluated) -> Outputs:
+        y, ho = seen.y, seen.ho
+        if variant.inputs:
+            y, ho = seen.again(variant.inputs(seen.inputs, seen.semantics))
+        if variant.outputs:
+            y, ho = variant.outputs(replace(seen, y=y, ho=ho))
+        _, here = elements_of(seen.inputs, seen.semantics).named[place]
+        return np.where(here[..., None], y, seen.y), np.where(here, ho, seen.ho)
+
+    return replace(
+        variant,
+        name=f"{variant.name}@{place}",
+        about=f"{variant.about}, {OF_STATES[place]}",
+        needs=(*variant.needs, "direction"),
+        inputs=None,
+        outputs=outputs,
+    )

@@ -25,6 +25,7 @@ from ..gru import (
 )
 from .fields import Change
 from .variant import Evaluated, Outputs, Variant
+from .weights import first_direction
 
 LENGTHS = (
     "https://github.com/onnx/onnx-tensorflow/issues/342",
@@ -327,6 +328,10 @@ ELSEWHERE = (
             outputs=lambda seen: (_first_of_batch(seen.y), seen.ho)),
     Variant("Ho-of-first-row", "{ho} of the first row of the batch written for every row",
             outputs=lambda seen: (seen.y, _first_of_batch(seen.ho))),
+    Variant("Y-of-first-direction", "the first direction's {y} handed out for both", needs=("axis.direction", "axis.time"),
+            outputs=lambda seen: (first_direction(seen.y), seen.ho)),
+    Variant("Ho-of-first-direction", "the first direction's {ho} handed out for both", needs=("axis.direction",),
+            outputs=lambda seen: (seen.y, first_direction(seen.ho))),
     Variant("Y-zero", "{y} left zero", needs=("axis.time",), outputs=lambda seen: (0 * seen.y, seen.ho)),
     Variant("Ho-zero", "{ho} left zero", outputs=lambda seen: (seen.y, 0 * seen.ho)),
     Variant("Ho-h0", "{h0} handed out as {ho}", needs=("axis.time",),

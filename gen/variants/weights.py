@@ -75,7 +75,8 @@ def _sums(**terms: str) -> Change:
     return on("b", change)
 
 
-def _first_direction(array: Array) -> Array:
+def first_direction(array: Array) -> Array:
+    """Put what is of the first direction in the place of every direction, axis 1."""
     return np.broadcast_to(array[:, :1], array.shape)
 
 
@@ -120,14 +121,14 @@ WEIGHT_VARIANTS = (
     Variant("hidden-tail-dropped", "the last hidden unit left out of the recurrent products",
             inputs=each("r", "zrh", partial(scale_column, -1, 0.0))),
     Variant("weights-shared", "the first direction's {w}, {r} and {b} used for both", needs=("axis.direction",),
-            links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",), inputs=each("wrb", "zrh", _first_direction)),
+            links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",), inputs=each("wrb", "zrh", first_direction)),
     Variant("W-shared", "the first direction's {w} used for both", needs=("axis.direction",),
-            inputs=each("w", "zrh", _first_direction)),
+            inputs=each("w", "zrh", first_direction)),
     Variant("R-shared", "the first direction's {r} used for both", needs=("axis.direction",),
-            inputs=each("r", "zrh", _first_direction)),
+            inputs=each("r", "zrh", first_direction)),
     Variant("B-shared", "the first direction's {b} used for both", needs=("axis.direction", "b"),
-            inputs=each("b", "zrh", _first_direction)),
+            inputs=each("b", "zrh", first_direction)),
     Variant("h0-shared", "the first direction's {h0} used for both", needs=("axis.direction",), between_steps=True,
-            inputs=lambda inputs, _: replace(inputs, h0=_first_direction(inputs.h0))),
+            inputs=lambda inputs, _: replace(inputs, h0=first_direction(inputs.h0))),
 )  # fmt: skip
 """Gate orders, biases, transposition, tails, directions' weights."""
