@@ -8,11 +8,10 @@ the range that the owner's documents define.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from ..cases.operators.layout import GruInputs
 from ..cases.operators.readings import STORED, ReadingNames, as_read
 from ..cases.operators.semantics import StackedSemantics
 from ..vectors.block import Block, BlockKey
-from ..vectors.case import REQUIRED, Answer, difference
+from ..vectors.case import REQUIRED, Answer, difference, rows_of
 from .exact.answers import exact_outputs
 from .gru import gru
-from .stacks import Float64, Peaks, Stack, stacks
+from .stacks import Float64, Peaks, Stack, join, stacks
 from .tolerances.classes import CLASSES, ArithmeticClass
 from .tolerances.gate import objections, vacuous_rows
 from .tolerances.march import (
@@ -46,46 +45,120 @@ UNROUNDED = "an output could not be rounded at the highest precision"
 NOTHING_NONPORTABLE = "is marked as nonportable, and it holds nothing that is"
 
 
-def answer_stacked(
-    key: BlockKey,
-    ids: Sequence[str],
-    given: Sequence[Mapping[str, Any]],
-    inputs: Arrays,
-    *,
-    planted: Array | None = None,
-    exempt: Array | None = None,
-) -> tuple[Block | None, dict[int, str]]:
-    """Answer n stacked cases of the block `key`, each with an id and with attributes in `given`.
+@dataclass(frozen=True)
+class Batch:
+    """Cases of the block `key` to answer: n ids, attributes, and inputs stacked along a first axis.
 
     The masks `planted` and `exempt`, (n,), mark cases that plant special values, and cases that skip the
-    quality gate. Without masks, all cases are both: given numbers are answered if answers can be rounded.
-    Returns the block of kept cases, in the order of `ids`, and by row the reason why any other was not kept.
+    quality gate.
     """
+
+    key: BlockKey
+    ids: Sequence[str]
+    given: Sequence[Mapping[str, Any]]
+    inputs: Arrays
+    planted: Array
+    exempt: Array
+
+
+class _Asked(NamedTuple):
+    """The cases of one stack of a batch, with the semantics that they have under a reading."""
+
+    batch: Batch
+    stack: Stack
+    reading: ReadingNames
+
+    @property
+    def alike(self) -> Hashable:
+        """What cases have in common that are evaluated together."""
+        key, stack = self.batch.key, self.stack
+        return key.dtype, _roles(key, stack), _judged_by_steps(key, stack), stack.alike
+
+
+class _Found(NamedTuple):
+    """Answers in the shared layout, by role, and by place the reason why a case has none."""
+
+    answer: Answer
+    reasons: Mapping[int, str]
+
+
+Answered = tuple[Block | None, dict[int, str]]
+"""The block of the cases that were kept, and by row the reason why any other was not."""
+
+
+def answer_stacked(
+    key: BlockKey, ids: Sequence[str], given: Sequence[Mapping[str, Any]], inputs: Arrays
+) -> Answered:
+    """Answer n stacked cases of the block `key`, whose numbers are given, if answers can be rounded."""
     every = np.ones(len(given), bool)
-    planted, exempt = (every if mask is None else mask for mask in (planted, exempt))
-    parts: list[Block] = []
+    return answer_batches([Batch(key, ids, given, inputs, every, every)])[0]
+
+
+def answer_batches(batches: Sequence[Batch]) -> list[Answered]:
+    """Answer the cases of batches of any operators and dtypes; evaluate those together that are alike.
+
+    Readings are cases by themselves. Each block has its cases in the order of the ids.
+    """
+    asked = [
+        _Asked(batch, replace(stack, semantics=as_read(reading, stack.semantics)), reading)
+        for batch in batches
+        for stack in stacks(OPERATORS[batch.key.operator], batch.given, batch.inputs)
+        for reading in (STORED, *batch.key.readings)
+    ]
+    groups: dict[Hashable, list[int]] = {}
+    for place, one in enumerate(asked):
+        groups.setdefault(one.alike, []).append(place)
+    found: dict[int, _Found] = {}
+    for places in groups.values():
+        found |= zip(places, _evaluate([asked[place] for place in places]), strict=True)
+    every = [(one, found[place]) for place, one in enumerate(asked)]
+    answered = []
+    for _, of_batch in groupby(every, lambda one: id(one[0].batch)):
+        parts, reasons = list[Block](), dict[int, str]()
+        for _, of_stack in groupby(of_batch, lambda one: id(one[0].stack.rows)):
+            part, refused = _block([*of_stack])
+            parts += [part] if part else []
+            reasons |= refused
+        answered.append((parts, reasons))
+    return [
+        (concatenate(parts, batch.ids), reasons)
+        for batch, (parts, reasons) in zip(batches, answered, strict=True)
+    ]
+
+
+def _block(under: Sequence[tuple[_Asked, _Found]]) -> Answered:
+    """Make the block of the cases of one stack, from what was found of them under each reading."""
+    batch, stack, _ = under[0][0]
+    key = batch.key
     reasons: dict[int, str] = {}
-    for whole in stacks(OPERATORS[key.operator], given, inputs):
-        _, batch, time, _ = whole.inputs.x.shape
-        one = chain_bytes(time, batch, whole.inputs.h0.shape[-1])
-        for stack in whole.parts(max(1, STACK_BYTES // one)):
-            kept, answers, refused = _answer(key, stack, planted[stack.rows], exempt[stack.rows])
-            reasons |= {int(stack.rows[place]): why for place, why in refused.items()}
-            if kept.size:
-                rows = stack.rows[kept]
-                parts.append(
-                    Block(
-                        path=key.path,
-                        operator=key.operator,
-                        dtype=key.dtype,
-                        tier=key.tier,
-                        ids=[ids[row] for row in rows],
-                        given=[dict(given[row]) for row in rows],
-                        inputs={name: array[rows] for name, array in inputs.items()},
-                        answers=answers,
-                    )
-                )
-    return concatenate(parts, ids), reasons
+    for one, found in under:
+        suffix = f", under {' and '.join(one.reading)}" if one.reading else ""
+        for place, why in found.reasons.items():
+            reasons.setdefault(place, f"{why}{suffix}")
+    kept = np.setdiff1d(np.arange(len(stack)), list(reasons))
+    rows, refused = stack.rows[kept], {int(stack.rows[n]): why for n, why in reasons.items()}
+    if not kept.size:
+        return None, refused
+    answers = {}
+    for one, found in under:
+        outputs, *limits = (
+            stack.handed_out(rows_of(arrays, kept), key.absent)
+            for arrays in (found.answer.outputs, *found.answer.tolerances.values())
+        )
+        answers[one.reading] = Answer(
+            outputs, dict(zip(found.answer.tolerances, limits, strict=True))
+        )
+    block = Block(
+        path=key.path,
+        operator=key.operator,
+        dtype=key.dtype,
+        tier=key.tier,
+        ids=[batch.ids[row] for row in rows],
+        given=[dict(batch.given[row]) for row in rows],
+        inputs=rows_of(batch.inputs, rows),
+        answers=answers,
+    )
+    return block, refused
 
 
 def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
@@ -112,46 +185,83 @@ def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
     return whole.rows(np.argsort([place[one] for one in whole.ids]))
 
 
-def _answer(
-    key: BlockKey, stack: Stack, planted: Array, exempt: Array
-) -> tuple[Array, dict[ReadingNames, Answer], dict[int, str]]:
-    """Answer the cases of one stack.
+def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
+    """Evaluate cases of several stacks together; yield what was found of each stack."""
+    key, whole = alike[0].batch.key, join([one.stack for one in alike])
+    roles, by_steps = _roles(key, alike[0].stack), _judged_by_steps(key, alike[0].stack)
+    rows = [(one, np.full(len(one.stack), bool(one.reading))) for one in alike]
+    marks = _Marks(
+        np.concatenate([one.batch.planted[one.stack.rows] for one in alike]),
+        np.concatenate([one.batch.exempt[one.stack.rows] for one in alike]),
+        np.concatenate([read for _, read in rows]),
+        np.concatenate([np.full(len(read), one.stack.operator.sure_range) for one, read in rows]),
+    )
+    _, batch, time, _ = whole.inputs.x.shape
+    most = max(1, STACK_BYTES // chain_bytes(time, batch, whole.inputs.h0.shape[-1]))
+    answer, reasons = Answer({}), dict[int, str]()
+    for part in whole.parts(most):
+        some = _Marks(*(array[part.rows] for array in marks))
+        kept, found, refused = _answer(key.dtype, roles, part, some, by_steps=by_steps)
+        reasons |= {int(part.rows[place]): why for place, why in refused.items()}
+        for name, arrays in {"": found.outputs, **found.tolerances}.items() if kept.size else ():
+            into = answer.tolerances.setdefault(name, {}) if name else answer.outputs
+            for role, array in arrays.items():
+                if role not in into:
+                    into[role] = np.zeros((len(whole), *array.shape[1:]), array.dtype)
+                into[role][part.rows[kept]] = array
+    start = 0
+    for one in alike:
+        stop = start + len(one.stack)
+        mine = {place - start: why for place, why in reasons.items() if start <= place < stop}
+        yield _Found(answer.rows(slice(start, stop)), mine)
+        start = stop
 
-    Returns the places of kept cases in the stack; their answers by reading, stacked in this order; and by
-    place the reason why any other case was not kept.
+
+class _Marks(NamedTuple):
+    """Of each of n cases: whether it plants special values, skips the gate, is another reading; its range."""
+
+    planted: Array
+    exempt: Array
+    read: Array
+    sure_range: Array
+
+
+def _answer(
+    dtype: str, roles: frozenset[str], stack: Stack, marks: _Marks, *, by_steps: bool
+) -> tuple[Array, Answer, dict[int, str]]:
+    """Answer the cases of one stack, in the shared layout.
+
+    Returns the places of kept cases in the stack, their answers stacked in this order, and by place the
+    reason why any other case was not kept.
     """
-    near = overflows(stack, key.dtype) | _out_of_range(key, stack)
-    reasons = {place: why for place, why in near.items() if not planted[place]}
+    near = {n: why for n, why in overflows(stack, dtype).items() if not marks.read[n]}
+    near |= _out_of_range(stack, marks.sure_range)
+    reasons = {place: why for place, why in near.items() if not marks.planted[place]}
     places = np.setdiff1d(np.arange(len(stack)), list(reasons))
     if not places.size:
-        return places, {}, reasons
+        return places, Answer({}), reasons
     part = stack.only(places)
-    if _judged_by_steps(key, stack):
-        return places, _answer_steps(key, part), reasons
-    bounds = {
-        reading: error_bounds(as_read(reading, part.semantics), part.inputs, CLASSES[key.dtype])
-        for reading in (STORED, *key.readings)
-    }
-    for row, why in objections(bounds, _roles(key, stack), key.dtype).items():
-        if not exempt[places[row]]:
+    if by_steps:
+        return places, _answer_steps(dtype, roles, part), reasons
+    bounds = error_bounds(part.semantics, part.inputs, CLASSES[dtype])
+    for row, why in objections({STORED: bounds}, roles, dtype).items():
+        if not marks.exempt[places[row]]:
             reasons[int(places[row])] = why
     left = np.setdiff1d(places, list(reasons))
     if not left.size:
-        return left, {}, reasons
-    outputs, undecided = _exact(key, stack.only(left))
-    reasons |= dict.fromkeys(left[undecided].tolist(), UNROUNDED)
-    kept = left[~undecided]
+        return left, Answer({}), reasons
+    exact = stack.only(left)
+    outputs, open_ = exact_outputs(exact.semantics, exact.inputs, FLOAT_TYPES[dtype], roles)
+    reasons |= dict.fromkeys(left[open_].tolist(), UNROUNDED)
+    kept = left[~open_]
     if not kept.size:
-        return kept, {}, reasons
-    at = np.searchsorted(places, kept)
-    answers = {}
-    for reading, roles in outputs.items():
-        rounded = {role: array[~undecided] for role, array in roles.items()}
-        answers[reading] = _with_tolerances(key, stack, rounded, bounds[reading], at)
-    vague = vacuous_rows(answers, key.dtype)
-    sharp = np.array([row not in vague or exempt[kept[row]] for row in range(len(kept))])
+        return kept, Answer({}), reasons
+    rounded = rows_of(outputs, ~open_)
+    answer = Answer(rounded, _tolerances(rounded, bounds, np.searchsorted(places, kept), dtype))
+    vague = vacuous_rows({STORED: answer}, dtype)
+    sharp = np.array([row not in vague or marks.exempt[kept[row]] for row in range(len(kept))])
     reasons |= {int(kept[row]): vague[row] for row in np.flatnonzero(~sharp).tolist()}
-    return kept[sharp], {names: one.rows(sharp) for names, one in answers.items()}, reasons
+    return kept[sharp], answer.rows(sharp), reasons
 
 
 def _judged_by_steps(key: BlockKey, stack: Stack) -> bool:
@@ -161,27 +271,27 @@ def _judged_by_steps(key: BlockKey, stack: Stack) -> bool:
     return large and key.tier != "nonportable" and "y" in _roles(key, stack)
 
 
-def _answer_steps(key: BlockKey, stack: Stack) -> dict[ReadingNames, Answer]:
+def _answer_steps(dtype: str, roles: frozenset[str], stack: Stack) -> Answer:
     """Run the GRU in float64, and admit everything finite: single steps are judged, nothing as a whole.
 
     What is no state of a step, such as zeros in padding, admits no more than elsewhere.
     """
-    kind, roles, found = FLOAT_TYPES[key.dtype], _roles(key, stack), {}
+    kind = FLOAT_TYPES[dtype]
 
-    def handed_out(states: tuple[Array, Array], dtype: Any) -> Arrays:
+    def of_roles(states: tuple[Array, Array], dtype: Any) -> Arrays:
         named = zip(("y", "ho"), states, strict=True)
-        return stack.handed_out({k: a.astype(dtype) for k, a in named if k in roles}, key.absent)
+        return {role: array.astype(dtype) for role, array in named if role in roles}
 
-    for reading in (STORED, *key.readings):
-        meant = as_read(reading, stack.semantics)
-        with np.errstate(over="ignore", invalid="ignore"):
-            outputs = handed_out(gru(Float64(), meant, stack.inputs), kind.numpy)
-            limits = {
-                one.name: handed_out(_limits_without_steps(meant, stack.inputs, one, kind), "f4")
-                for one in CLASSES[key.dtype]
-            }
-        found[reading] = Answer(outputs, limits)
-    return found
+    with np.errstate(over="ignore", invalid="ignore"):
+        return Answer(
+            of_roles(gru(Float64(), stack.semantics, stack.inputs), kind.numpy),
+            {
+                one.name: of_roles(
+                    _limits_without_steps(stack.semantics, stack.inputs, one, kind), "f4"
+                )
+                for one in CLASSES[dtype]
+            },
+        )
 
 
 def _limits_without_steps(
@@ -208,24 +318,25 @@ def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:
     return frozenset(tensor.role_in(stack.attributes) for tensor in present)
 
 
-def peaks(stack: Stack, reading: ReadingNames = STORED) -> Peaks:
+def peaks(stack: Stack) -> Peaks:
     """Evaluate in float64 how large the intermediates of each case may become."""
     arithmetic = Peaks(len(stack))
     with np.errstate(over="ignore", invalid="ignore"):
-        gru(arithmetic, as_read(reading, stack.semantics), stack.inputs)
+        gru(arithmetic, stack.semantics, stack.inputs)
     return arithmetic
 
 
 def overflows(stack: Stack, dtype: str) -> dict[int, str]:
     """Say by place which cases have an intermediate too near the dtype's overflow."""
     largest = FLOAT_TYPES[dtype].largest
-    if _largest_possible(stack) < largest / 4:
+    unsure = np.flatnonzero(~(_largest_possible(stack) < largest / 4))
+    if not unsure.size:
         return {}
-    peak = peaks(stack).peak
+    peak = peaks(stack.only(unsure)).peak
     # a sum of up to four counted quantities stays finite in the dtype
     near = ~(peak < largest / 4)
     return {
-        int(place): (
+        int(unsure[place]): (
             f"an intermediate of {peak[place]:.3g} is too near {dtype}'s overflow; take smaller "
             "sizes, parameters or a smaller draw"
         )
@@ -233,69 +344,48 @@ def overflows(stack: Stack, dtype: str) -> dict[int, str]:
     }
 
 
-def _largest_possible(stack: Stack) -> float:
-    """Bound every intermediate of `Peaks` from the largest numbers of the inputs; infinite if not known.
+def _largest_possible(stack: Stack) -> Array:
+    """Bound every intermediate of `Peaks` from the largest numbers of each case's inputs, (n,).
 
-    Under sigmoid and tanh a state is at most 1 or the largest initial one, and a gate at most 1.
+    Under sigmoid and tanh a state is at most 1 or the largest initial one, and a gate at most 1. The bound is
+    infinite for a case with other functions.
     """
-    functions = list(chain(*stack.semantics.f, *stack.semantics.g))
-    if not {one.name for one in functions} <= {"sigmoid", "tanh"}:
-        return math.inf
-    given = stack.inputs
+    given, meant = stack.inputs, stack.semantics
 
-    def largest(*arrays: Array) -> Any:  # NaN, if one is
-        return np.max([np.abs(a.astype(np.float64)).max(initial=0.0) for a in arrays])
+    def largest(*arrays: Array) -> Array:  # NaN, if one is
+        sizes = [np.abs(a.astype(np.float64)).reshape(len(a), -1).max(axis=1) for a in arrays]
+        return np.asarray(np.max(sizes, axis=0))
 
     state = np.maximum(1.0, largest(given.h0))
-    total = given.x.shape[-1] * largest(given.x) * largest(*given.w.values())
-    total += given.h0.shape[-1] * state * largest(*given.r.values())
-    total += 4.0 * largest(np.zeros(1), *given.b.values()) + state
-    parameters = max(1.0, *(max(abs(one.alpha), abs(one.beta)) for one in functions))
-    return float(4.0 * parameters * total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = given.x.shape[-1] * largest(given.x) * largest(*given.w.values())
+        total += given.h0.shape[-1] * state * largest(*given.r.values())
+        total += 4.0 * largest(np.zeros((len(stack), 1)), *given.b.values()) + state
+        for functions in (*meant.f, *meant.g):
+            total *= [1.0 if one.name in ("sigmoid", "tanh") else np.inf for one in functions]
+        return 4.0 * total
 
 
-def _out_of_range(key: BlockKey, stack: Stack) -> dict[int, str]:
-    """Say by place which cases have, under any reading, a pre-activation beyond the operator's sure range."""
-    found = {}
-    limit = stack.operator.sure_range
-    for reading in (STORED, *key.readings) if math.isfinite(limit) else ():
-        largest = peaks(stack, reading).largest
-        for place in np.flatnonzero(~(largest <= limit)).tolist():
-            found[place] = (
-                f"a pre-activation of {largest[place]:.3g} is beyond {limit:g} "
-                "(ledger: range); take a smaller draw"
-            )
-    return found
+def _out_of_range(stack: Stack, sure_range: Array) -> dict[int, str]:
+    """Say by place which cases have a pre-activation beyond their operator's sure range, (n,)."""
+    if not np.isfinite(sure_range).any():
+        return {}
+    largest = peaks(stack).largest
+    return {
+        place: f"a pre-activation of {largest[place]:.3g} is beyond {sure_range[place]:g} "
+        "(ledger: range); take a smaller draw"
+        for place in np.flatnonzero(~(largest <= sure_range)).tolist()
+    }
 
 
-def _exact(key: BlockKey, stack: Stack) -> tuple[dict[ReadingNames, Arrays], Array]:
-    """Evaluate the exact outputs by reading and role, rounded once; mark cases that cannot be rounded."""
-    undecided = np.zeros(len(stack), bool)
-    found = {}
-    for reading in (STORED, *key.readings):
-        found[reading], open_ = exact_outputs(
-            as_read(reading, stack.semantics),
-            stack.inputs,
-            FLOAT_TYPES[key.dtype],
-            _roles(key, stack),
-        )
-        undecided |= open_
-    return found, undecided
-
-
-def _with_tolerances(
-    key: BlockKey, stack: Stack, outputs: Arrays, bounds: ErrorBounds, at: Array
-) -> Answer:
-    """Make the answer in the operator's layout; `at` are the rows of `bounds` that belong to `outputs`."""
-    by_class: dict[str, Arrays] = {}
+def _tolerances(outputs: Arrays, bounds: ErrorBounds, at: Array, dtype: str) -> dict[str, Arrays]:
+    """Find the tolerances by class and role; `at` are the rows of `bounds` that belong to `outputs`."""
+    found: dict[str, Arrays] = {}
     for role, answer in outputs.items():
         values, errors = bounds.of(role)
-        for name, limit in tolerances(values[at], errors[at], answer, key.dtype).items():
-            by_class.setdefault(name, {})[role] = limit
-    return Answer(
-        stack.handed_out(outputs, key.absent),
-        {name: stack.handed_out(limits, key.absent) for name, limits in by_class.items()},
-    )
+        for name, limit in tolerances(values[at], errors[at], answer, dtype).items():
+            found.setdefault(name, {})[role] = limit
+    return found
 
 
 def find_nonportable(block: Block) -> Array:

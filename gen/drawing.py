@@ -34,7 +34,7 @@ from ..cases.question import case_bytes, too_large
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS, scale_of
 from ..vectors.block import Block, BlockKey
-from .answering import answer_stacked, concatenate, find_nonportable
+from .answering import Batch, answer_batches, concatenate, find_nonportable
 
 SMALLER = 6
 """The first attempt at which W and R are halved; at every third later attempt they are halved once more.
@@ -141,8 +141,10 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
             array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
 
 
-ATTEMPTS = 24
-"""Maximum draws of a case; a case whose draw cannot be kept is drawn again."""
+ATTEMPTS = range(24)
+"""The draws of a case, one after another until one can be kept."""
+FEW_ATTEMPTS = (0, 1, 7, 13)
+"""The draws of a case of a random space: there are others to ask."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
 """Maximum bytes and cases that are answered together; a single case may have more bytes."""
 ORDINARY = (
@@ -235,33 +237,47 @@ def bytes_of(case: CaseSpec) -> int:
 
 def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
     """Draw and answer `cases`, which share a block; draw a case again if its draw cannot be kept."""
-    key, ids = block_key(cases[0]), [case.id for case in cases]
+    return make_chunks([cases], seed)[0]
+
+
+def make_chunks(
+    parts: Sequence[Sequence[CaseSpec]], seed: int, attempts: Sequence[int] = ATTEMPTS
+) -> list[Chunk]:
+    """Draw and answer the cases of several blocks or parts of blocks, alike ones together."""
+    blocks: list[list[Block]] = [[] for _ in parts]
+    pending = [dict.fromkeys(range(len(cases)), "") for cases in parts]
+    for attempt in attempts:
+        left = [place for place, rows in enumerate(pending) if rows]
+        batches = [_batch([parts[n][row] for row in pending[n]], seed, attempt) for n in left]
+        for place, (block, refused) in zip(left, answer_batches(batches), strict=True):
+            blocks[place] += [block] if block else []
+            rows = [*pending[place]]
+            pending[place] = {rows[row]: refused[row] for row in sorted(refused)}
+    tried = f"{len(attempts)} draws with seed {seed} failed; the last: "
+    made: list[Chunk] = []
+    for cases, found, reasons in zip(parts, blocks, pending, strict=True):
+        undrawn = [Undrawn(cases[row], tried + why) for row, why in reasons.items()]
+        block = concatenate(found, [case.id for case in cases])
+        if block and block.tier == "nonportable" and not (holds := find_nonportable(block)).all():
+            others = {block.ids[row] for row in np.flatnonzero(~holds)}
+            undrawn += [Undrawn(case, ORDINARY) for case in cases if case.id in others]
+            block = block.rows(holds) if holds.any() else None
+        made.append((block, undrawn))
+    return made
+
+
+def _batch(cases: Sequence[CaseSpec], seed: int, attempt: int) -> Batch:
+    """Draw the inputs of cases that share a block."""
+    key = block_key(cases[0])
     planted = np.array([bool(DRAWS[case.draw].plant) for case in cases])
-    parts: list[Block] = []
-    pending = list(range(len(cases)))
-    reasons: dict[int, str] = {}
-    for attempt in range(ATTEMPTS):
-        block, refused = answer_stacked(
-            key,
-            [ids[row] for row in pending],
-            [cases[row].given for row in pending],
-            stacked([draw_inputs(cases[row], seed, attempt) for row in pending]),
-            planted=planted[pending],
-            exempt=planted[pending] | (key.tier == "nonportable"),
-        )
-        parts += [block] if block else []
-        reasons = {pending[row]: why for row, why in refused.items()}
-        pending = sorted(reasons)
-        if not pending:
-            break
-    tried = f"{ATTEMPTS} draws with seed {seed} failed; the last: "
-    undrawn = [Undrawn(cases[row], tried + reasons[row]) for row in pending]
-    block = concatenate(parts, ids)
-    if block and key.tier == "nonportable" and not (holds := find_nonportable(block)).all():
-        others = {block.ids[row] for row in np.flatnonzero(~holds)}
-        undrawn += [Undrawn(case, ORDINARY) for case in cases if case.id in others]
-        block = block.rows(holds) if holds.any() else None
-    return block, undrawn
+    return Batch(
+        key,
+        [case.id for case in cases],
+        [case.given for case in cases],
+        stacked([draw_inputs(case, seed, attempt) for case in cases]),
+        planted,
+        planted | (key.tier == "nonportable"),
+    )
 
 
 def stacked(rows: Sequence[Mapping[str, Array]]) -> Arrays:

@@ -28,7 +28,7 @@ from ..vectors.block import BlockKey
 from ..vectors.digest import GENERATOR, published_digests, published_tolerances
 from ..vectors.reader import open_vectors
 from ..vectors.writer import VectorWriter, new_vector_file
-from .drawing import Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunk
+from .drawing import CHUNK_BYTES, Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunks
 
 
 @contextlib.contextmanager
@@ -85,26 +85,46 @@ AHEAD_BYTES = 24 << 20
 """Maximum bytes of cases under way for each process; their tolerances take about as many again."""
 
 
-def _make_ahead(
-    executor: Executor, tasks: Iterable[tuple[list[CaseSpec], int]], most: int
-) -> Iterator[Chunk]:
-    """Make a chunk of each task, which has cases of one block and a seed; yield the chunks in order.
+_Task = tuple[list[list[CaseSpec]], int]
+"""Chunks of work that are made together, and a seed."""
+_TASKS = 4
+"""Minimum tasks of each process, so that all end at about the same time."""
+
+
+def _tasks(plans: Sequence[Plan], jobs: int) -> Iterator[_Task]:
+    """Put consecutive chunks of a file together: cases of several blocks can be evaluated at once."""
+    total = sum(bytes_of(part[0]) * len(part) for p in plans for _, ps in p.blocks for part in ps)
+    most = min(CHUNK_BYTES, total // (_TASKS * jobs)) if jobs > 1 else CHUNK_BYTES
+    for plan in plans:
+        together, size = list[list[CaseSpec]](), 0
+        for part in (part for _, parts in plan.blocks for part in parts):
+            each = bytes_of(part[0]) * len(part)
+            if together and size + each > most:
+                yield together, plan.seed
+                together, size = [], 0
+            together.append(part)
+            size += each
+        yield together, plan.seed
+
+
+def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterator[Chunk]:
+    """Make the chunks of each task; yield them in order.
 
     Tasks are submitted ahead of the chunk that is waited for, as long as their tensors take at most `most`
     bytes together.
     """
-    ahead: deque[tuple[Future[Chunk], int]] = deque()
+    ahead: deque[tuple[Future[list[Chunk]], int]] = deque()
     size = 0
-    for cases, seed in tasks:
-        future = executor.submit(make_chunk, cases, seed)
-        ahead.append((future, len(cases) * bytes_of(cases[0])))
+    for parts, seed in tasks:
+        future = executor.submit(make_chunks, parts, seed)
+        ahead.append((future, sum(len(part) * bytes_of(part[0]) for part in parts)))
         size += ahead[-1][1]
         while ahead and (ahead[0][0].done() or (size > most and len(ahead) > 1)):
             future, less = ahead.popleft()
             size -= less
-            yield future.result()
+            yield from future.result()
     while ahead:
-        yield ahead.popleft()[0].result()
+        yield from ahead.popleft()[0].result()
 
 
 @dataclass(frozen=True)
@@ -213,7 +233,7 @@ def make_files(
     bound the memory. Raises GrucibleError if a process is killed. However the function ends, it leaves only
     whole files.
     """
-    tasks = [(part, p.seed) for p in plans for _, parts in p.blocks for part in parts]
+    tasks = list(_tasks(plans, jobs))
     jobs = max(1, min(jobs, len(tasks)))
     with open_executor(jobs) as executor:
         made = _make_ahead(executor, tasks, AHEAD_BYTES * jobs)

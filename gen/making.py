@@ -23,7 +23,7 @@ from ..vectors.block import Block, BlockKey
 from ..vectors.digest import GENERATOR
 from ..vectors.vector_set import VectorSet, open_set
 from ..vectors.writer import new_vector_file
-from .drawing import Undrawn, block_key, chunks, make_chunk
+from .drawing import ATTEMPTS, FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks
 
 SPECS = (".yaml", ".yml")
 """Endings of case specs, whose cases are made where a command takes vectors."""
@@ -53,22 +53,23 @@ def make_random(
             specs.append(space.case(dtype, seed, place))
         except GrucibleError as error:
             impossible.append(str(error))
-    blocks, undrawn = make_blocks(specs)
+    blocks, undrawn = make_blocks(specs, FEW_ATTEMPTS)
     return Made(specs, blocks, undrawn, impossible)
 
 
-def make_blocks(cases: Sequence[CaseSpec], seed: int = 0) -> tuple[list[Block], list[Undrawn]]:
+def make_blocks(
+    cases: Sequence[CaseSpec], attempts: Sequence[int] = ATTEMPTS
+) -> tuple[list[Block], list[Undrawn]]:
     """Draw and answer cases of any operators, in blocks; say of others why they cannot be drawn."""
     blocks, undrawn, small = list[Block](), list[Undrawn](), list[CaseSpec]()
     for case in cases:
         why = too_large(OPERATORS[case.operator], case.attributes, case.sizes)
         undrawn += [Undrawn(case, why)] if why else []
         small += [] if why else [case]
-    for _, parts in chunks(small):
-        for part in parts:
-            block, others = make_chunk(part, seed)
-            undrawn += others
-            blocks += [block] if block else []
+    parts = [part for _, parts in chunks(small) for part in parts]
+    for block, others in make_chunks(parts, 0, attempts):
+        undrawn += others
+        blocks += [block] if block else []
     return blocks, undrawn
 
 
@@ -130,7 +131,11 @@ def _write(ids: tuple[str, ...], paths: tuple[Path, ...] = ()) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="grucible-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     by_id = {case.id: case for case in cases}
-    blocks, undrawn = make_blocks(cases)
+    blocks, undrawn = list[Block](), list[Undrawn]()
+    for attempts, some in ((FEW_ATTEMPTS, True), (ATTEMPTS, False)):
+        found, others = make_blocks([c for c in cases if bool(numbered(c.id)) == some], attempts)
+        blocks += found
+        undrawn += others
     for one in undrawn:
         raise GrucibleError(f"{one.case.id}: {one.why}")
     files: dict[tuple[str, str], dict[BlockKey, list[Block]]] = {}

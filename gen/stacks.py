@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ class Stack:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """What stacks agree on that can be joined: shapes, parts of biases, and AGREED."""
+        given, meant = self.inputs, self.semantics
+        agreed = tuple(getattr(meant, name) for name in AGREED)
+        return (*given.x.shape[1:], given.h0.shape[1], given.h0.shape[-1], *sorted(given.b), agreed)
 
     def only(self, places: Array) -> Stack:
         """Take some of the cases."""
@@ -78,6 +86,36 @@ def stacks(
             stack([meant[row] for row in rows]),
             gru_inputs(operator, first, {name: array[rows] for name, array in inputs.items()}),
         )
+
+
+def join(several: Sequence[Stack]) -> Stack:
+    """Join stacks that are `alike`, of any operators and layouts; `rows` then count through all of them."""
+    if len(several) == 1:
+        return replace(several[0], rows=np.arange(len(several[0])))
+    meant, given = [one.semantics for one in several], [one.inputs for one in several]
+
+    def each(name: str) -> Any:
+        return tuple(
+            tuple(chain(*of)) for of in zip(*(getattr(m, name) for m in meant), strict=True)
+        )
+
+    def parts(name: str) -> Arrays:
+        first = getattr(given[0], name)
+        return {part: np.concatenate([getattr(one, name)[part] for one in given]) for part in first}
+
+    x, h0, lengths, starts = (
+        np.concatenate([getattr(one, name) for one in given])
+        for name in ("x", "h0", "lengths", "starts")
+    )
+    return replace(
+        several[0],
+        rows=np.arange(len(x)),
+        semantics=replace(
+            meant[0], f=each("f"), g=each("g"), directions=each("directions"),
+            clip=np.concatenate([one.clip for one in meant]),
+        ),
+        inputs=GruInputs(x, h0, lengths, starts, parts("w"), parts("r"), parts("b")),
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=256)

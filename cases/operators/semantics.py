@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -95,7 +95,17 @@ def stack(members: Sequence[Semantics]) -> StackedSemantics:
 
 def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
     """Take some of the stacked cases, by place."""
-    return stack([one_of(stacked, row) for row in rows.tolist()])
+
+    def of_rows(each: tuple[tuple[Any, ...], ...]) -> Any:
+        return tuple(tuple(part[row] for row in rows) for part in each)
+
+    return replace(
+        stacked,
+        f=of_rows(stacked.f),
+        g=of_rows(stacked.g),
+        clip=stacked.clip[rows],
+        directions=of_rows(stacked.directions),
+    )
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..dtypes import FLOAT_TYPES
 from ..errors import GrucibleError
 from ..operators import OPERATORS
 from ..operators.signature import ABSENT, Attribute
+from .covering_arrays import Excluded
 from .expand import CaseSpec, case_of
 from .factors import factors, key
 from .random_space import RandomSpace
@@ -69,13 +71,22 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 
 
 def _that_could_be(
-    operator: str, assignments: Sequence[Assignment], pairs: set[_Pair]
+    operator: str,
+    assignments: Sequence[Assignment],
+    pairs: set[_Pair],
+    more: Mapping[str, Sequence[Any]] = MappingProxyType({}),
+    allowed: Callable[[Assignment], bool] = lambda _: True,
 ) -> set[_Pair]:
-    """Return those of `pairs` that some assignment has after a valid change of one factor."""
+    """Return those of `pairs` that some assignment has after a valid change of one factor.
+
+    The change is to a value of another assignment, or to one of `more`, by factor, and must be `allowed`.
+    """
     left, wanted = set(pairs), {value for pair in pairs for value in pair}
     offered: dict[str, list[tuple[Any, tuple[_Value, ...]]]] = {}
     for name in _counting(operator):
-        values = {key(one[name]): one[name] for one in assignments}.values()
+        values = {
+            key(v): v for v in [*(one[name] for one in assignments), *more.get(name, ())]
+        }.values()
         choices = [(value, _values(operator, name, value)) for value in values]
         if any(wanted.intersection(counted) for _, counted in choices):
             offered[name] = choices
@@ -86,7 +97,8 @@ def _that_could_be(
             others = [v for other, values in has.items() if other != name for v in values]
             for choice, counted in choices:
                 new = {pair for v in counted for o in others for pair in ((v, o), (o, v))} & left
-                if new and _is_a_case(operator, assignment | {name: choice}):
+                changed = assignment | {name: choice}
+                if new and allowed(changed) and _is_a_case(operator, changed):
                     left -= new
     return pairs - left
 
@@ -145,9 +157,11 @@ class PairsAsked:
         self._columns: list[str] = []
         self._seen = np.zeros((2, 0, 0), bool)
         self._samples: dict[str, Assignment] = {}
-        for entry in space.spec.model.cases:
-            for values in _offered(space, entry):
-                self._find(values)
+        self._excluded = [Excluded(entry.exclude) for entry in space.spec.model.cases]
+        self._offered: dict[str, list[Any]] = {}
+        for name, value in itertools.chain(*(_offered(space, e) for e in space.spec.model.cases)):
+            self._offered.setdefault(name, []).append(value)
+            self._find(_values(self._operator, name, value))
 
     def _find(self, values: Iterable[_Value]) -> list[int]:
         """Find the places of values; new ones get the next."""
@@ -177,25 +191,26 @@ class PairsAsked:
         columns, values = np.array(self._columns), [*self._places]
         left = np.argwhere(np.triu(columns[:, None] != columns) & ~self._seen[0])
         pairs = {(values[a], values[b]) for a, b in left.tolist()}
-        could = _that_could_be(self._operator, [*self._samples.values()], pairs)
+        samples = [*self._samples.values()]
+        could = _that_could_be(self._operator, samples, pairs, self._offered, self._is_allowed)
         return [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(could)]
 
+    def _is_allowed(self, assignment: Assignment) -> bool:
+        return any(assignment not in excluded for excluded in self._excluded)
 
-def _offered(space: RandomSpace, entry: Any) -> Iterator[list[_Value]]:
-    """List the values that each factor may count as in cases of an entry."""
+
+def _offered(space: RandomSpace, entry: Any) -> Iterator[tuple[str, Any]]:
+    """List values of each factor in cases of an entry: all of a few, and one of each class."""
     shared = space.spec.model.sizes | space.spec.model.fixed
-    operator = space.operator.name
-    for name in _counting(operator):
-        factor = factors(operator)[name]
+    for name, factor in factors(space.operator.name).items():
         for choice in entry.random.get(name, [shared.get(name, factor.default)]):
             if not isinstance(choice, dict):
                 found = [choice]
             elif "value" in choice:
                 found = [choice["value"]]
             elif "each" in choice:
-                found = [[one] * 4 for one in choice["each"]]
+                found = [[one] * n for one in choice["each"] for n in (2, 4)]
             else:
                 low, high = choice["from"], choice["to"]
                 found = [low, *(one for one in factor.least if low <= one <= high)]
-            for value in found:
-                yield list(_values(operator, name, value))
+            yield from ((name, value) for value in found if name in _counting(space.operator.name))

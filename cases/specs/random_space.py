@@ -1,7 +1,8 @@
 """Random spaces: cases without end, of which the n-th of a seed is always the same.
 
-Every value is chosen by SHA-256 of the case's id and the factor's name, so no case depends on another. Sizes
-are chosen by the seed and the number alone: neighbours share a few shapes, and can be answered together.
+Every value is chosen by SHA-256 of the case's id and the factor's name, so no case depends on another. What
+decides shapes (sizes, directions, biases) is chosen by the seed and the number alone: neighbours share a few
+shapes, and can be answered together.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ TRIED = 32
 """Maximum assignments that are tried for a question; most are possible."""
 _NUMBER = re.compile(r"(0|[1-9]\d{0,17})-(0|[1-9]\d{0,17})", re.ASCII)
 _USUAL_SIZES: dict[str, Sequence[Any]] = {
-    "batch": [1, 2, 3, 4, 5, 8, {"from": 1, "to": 18}],
-    "time": [1, 2, 3, 4, 5, 7, {"from": 1, "to": 17}],
-    "input": [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, {"from": 1, "to": 33}],
-    "hidden": [1, 2, 3, 4, 7, 8, 9, 15, 16, 17, {"from": 1, "to": 33}],
+    "batch": [1, 2, 3, 4, 5, {"from": 1, "to": 18}],
+    "time": [1, 2, 3, 4, 5, {"from": 1, "to": 17}],
+    "input": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 1, "to": 33}],
+    "hidden": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 1, "to": 33}],
 }
 """Sizes of the built-in spaces, on both sides of the widths of vectors."""
 _WEIGHTS = {"ordinary": 30.0, "x8": 4.0, "x64": 2.0, "present": 3.0, "full": 4.0}
@@ -48,6 +49,9 @@ class RandomSpace:
     """The questions of a case spec whose entries are random, or of the built-in space of an operator."""
 
     spec: CaseSpecFile
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _space, (self.spec.path, self.spec.document)
 
     @property
     def operator(self) -> Operator:
@@ -95,11 +99,12 @@ class RandomSpace:
                 values[name] = shared.get(name, factor.default)
                 if values[name] is NEEDED:
                     place = "sizes" if factor.is_size else "fixed"
-                    raise self.spec.document.error(
-                        ("cases",), f"{name} is needed in {place}, or in random"
-                    )
+                    why = f"{name} is needed in {place}, or in random"
+                    raise self.spec.document.error((place,), why)
                 continue
-            key = f"{shape}\0{self.operator.sizes[name]}" if factor.is_size else f"{text}\0{name}"
+            shared_by = _structure(self.operator, name)
+            alone = not shared_by or (attempt >= TRIED // 2 and not factor.is_size)
+            key = f"{text}\0{name}" if alone else f"{shape}\0{shared_by}"
             chosen = _choose(choices, key)
             if isinstance(chosen, dict) and "each" in chosen:
                 count, most = _entries(self.operator, name, values)
@@ -116,6 +121,17 @@ class RandomSpace:
 def _in_order(operator: str) -> dict[str, Factor]:
     """List the factors of an operator with sizes first: lists of lengths depend on them."""
     return dict(sorted(factors(operator).items(), key=lambda one: not one[1].is_size))
+
+
+@functools.cache
+def _structure(operator: Operator, name: str) -> str:
+    """Name what a factor decides of the shapes of a GRU; "" for a factor that decides nothing of them."""
+    if name in operator.sizes:
+        return operator.sizes[name]
+    biases = {t.together or t.name for t in operator.inputs if t.role == "b"}
+    one = operator.attribute(name)
+    meaning = one.sets if one else "bias" * (name in biases)
+    return meaning if meaning in ("direction", "reset_after", "bias_inside", "bias") else ""
 
 
 def _shape(number: int) -> int:
@@ -184,8 +200,13 @@ def usual_space(operator_name: str) -> RandomSpace:
         "cases": [{"random": random}],
     }
     text = yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100)
-    model = spec_model(operator_name).model_validate(value)
-    return RandomSpace(CaseSpecFile(THEME, Document(THEME, text, value, {}), model))
+    return _space(THEME, Document(THEME, text, value, {}))
+
+
+def _space(path: str, document: Document) -> RandomSpace:
+    """Make a space of the value of a document; models of specs cannot be sent to other processes."""
+    model = spec_model(document.value["operator"]).model_validate(document.value)
+    return RandomSpace(CaseSpecFile(path, document, model))
 
 
 def _usual(operator: Operator, factor: Factor) -> list[Any]:

@@ -181,7 +181,7 @@ def _kill(*_: object) -> None:
 def test_a_process_that_is_killed_is_named_with_what_to_do(
     spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("grucible.gen.files.make_chunk", _kill)
+    monkeypatch.setattr("grucible.gen.files.make_chunks", _kill)
     result = gen(spec, "-o", tmp_path / "out", jobs=2)
     assert isinstance(result.exception, GrucibleError)
     assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)

@@ -1,0 +1,335 @@
+"""`grucible fuzz`: the same questions however they are made, and findings that others can check."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from grucible import GrucibleError, Question, Unsupported, load_vectors, verify
+from grucible.cases.dtypes import Array
+from grucible.cases.errors import SpecError
+from grucible.cases.operators import OPERATORS
+from grucible.cases.operators.signature import ABSENT
+from grucible.cases.specs.pairs import PairsAsked
+from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
+from grucible.check.fuzz import KEPT, MORE, MOST_FINDINGS, PASSED, Fuzzed, fuzz, write_found
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.judging.expectations import Expectation
+from grucible.check.observed.source import FromRuntime
+from grucible.check.runtimes.runtime import describe_runtime
+from grucible.gen.making import make_random, open_or_make
+from grucible.gen.posed import answer
+
+from .conftest import Command
+from .numpy_gru import run
+
+CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
+Kernel = Callable[[Question], Mapping[str, Array]]
+
+
+def fuzzed(kernel: Kernel, cases: int = 400, operator: str = CELL, **more: Any) -> Fuzzed:
+    source = FromRuntime(describe_runtime("kernel", kernel))
+    more = {"dtypes": ["float32"], **more}
+    spaces = more.pop("spaces", [usual_space(operator)])
+    return fuzz(source, spaces, chosen_criteria(), cases=cases, **more)
+
+
+def small_clip_ignored(question: Question) -> Mapping[str, Array]:
+    """Wrong in a corner: clip is ignored below 0.09."""
+    return run(question, "clip ignored" if question.attributes["clip"] < 0.09 else "")
+
+
+def space(folder: Path, text: str) -> RandomSpace:
+    (folder / "mine.yaml").write_text(text)
+    return load_spaces((folder / "mine.yaml",))[0]
+
+
+MINE = """\
+operator: openvino.GRUSequence-5
+about: mine
+dtypes: [float32]
+sizes: {batch_size: 3, hidden_size: 2}
+fixed: {direction: reverse}
+cases:
+  - random:
+      seq_length: [{from: 2, to: 4}]
+      input_size: [{value: 1, weight: 3}, 5]
+      clip: [{from: 0.5, to: 2.0}, absent]
+      activations: [{each: [tanh, relu]}]
+      sequence_lengths: [{each: [{from: 0, to: 9}]}]
+    exclude:
+      - {input_size: 5, clip: absent}
+"""
+
+
+def bits(cases: Any) -> dict[str, list[bytes]]:
+    """Everything of blocks by id: attributes, inputs, outputs and tolerances."""
+    return {
+        one.id: [repr(sorted(one.given.items())).encode()]
+        + [a.tobytes() for a in one.inputs.values()]
+        + [a.tobytes() for answer in one.answers.values() for a in answer.outputs.values()]
+        for block in cases
+        for one in block.cases()
+    }
+
+
+def test_a_question_is_the_same_from_any_chunk_and_any_command() -> None:
+    streams = [(usual_space(SEQUENCE), "float32"), (usual_space("onnx.GRU-14"), "float16")]
+    whole = make_random(streams, 3, 0, 90)
+    found = bits(whole.blocks)
+    assert len(found) > 80
+    pieces: dict[str, list[bytes]] = {}
+    for start, stop in itertools.pairwise((0, 1, 8, 51, 90)):
+        pieces |= bits(make_random(streams, 3, start, stop).blocks)
+    assert pieces == found
+    for case_id in [*found][::23]:
+        [block] = (rows.block for rows in open_or_make(None, (case_id,)).slices())
+        assert bits([block]) == {case_id: found[case_id]}
+    other = bits(make_random(streams, 4, 0, 90).blocks)
+    assert not {repr(one) for one in other.values()} & {repr(one) for one in found.values()}
+
+
+def test_an_answer_that_was_made_together_is_the_answer_alone() -> None:
+    streams = [(usual_space(name), OPERATORS[name].dtypes()[-1]) for name in OPERATORS]
+    made = make_random(streams, 0, 0, 180)
+    for block in made.blocks:
+        for case in block.cases() if block.tier != "nonportable" else ():
+            alone = answer(case.question)
+            assert (alone.tier, [*alone.stored]) == (case.tier, [*case.stored])
+            for reading, found in alone.stored.items():
+                for name, array in found.outputs.items():
+                    np.testing.assert_array_equal(array, case.stored[reading].outputs[name])
+
+
+def test_two_processes_ask_what_one_asks() -> None:
+    def asked(jobs: int) -> list[str]:
+        seen: list[str] = []
+
+        def kernel(question: Question) -> Mapping[str, Array]:
+            seen.append(repr((question.id, question.given, question.inputs["X"].tobytes())))
+            return run(question)
+
+        fuzzed(kernel, 300, jobs=jobs)
+        return seen
+
+    assert asked(1) == asked(2)
+
+
+def test_values_are_drawn_as_the_space_says(tmp_path: Path) -> None:
+    mine = space(tmp_path, MINE)
+    cases = [mine.case("float32", 0, number).factors for number in range(8000)]
+    assert {one["batch_size"] for one in cases} == {3}
+    assert {one["seq_length"] for one in cases} == {2, 3, 4}
+    assert {tuple(one["activations"]) for one in cases} == {
+        ("tanh", "tanh"), ("tanh", "relu"), ("relu", "tanh"), ("relu", "relu"),
+    }  # fmt: skip
+    assert all(
+        one["clip"] == ABSENT or (0.5 <= one["clip"] <= 2 and len(str(one["clip"])) < 6)
+        for one in cases
+    )
+    for one in cases:
+        assert len(one["sequence_lengths"]) == 3
+        assert max(one["sequence_lengths"]) <= one["seq_length"]
+    assert any(0 in one["sequence_lengths"] for one in cases)
+    assert not any((one["input_size"], one["clip"]) == (5, ABSENT) for one in cases)
+    # 250 shapes; of input_size 5 no assignment is lost, only its clip is drawn again
+    share = Counter(one["input_size"] for one in cases)[5] / len(cases)
+    assert abs(share - 0.25) < 4 * np.sqrt(0.25 * 0.75 / 250)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("{from: 2, to: 4}", "{from: 4, to: 2}", 8),
+        ("{from: 2, to: 4}", "{from: 2, to: 4.5}", 8),
+        ("{from: 0.5, to: 2.0}", "{from: 0.5, to: .inf}", 10),
+        ("[tanh, relu]", "[tanh, Relu]", 11),
+        ("{from: 0, to: 9}", "{from: -1, to: 9}", 12),
+        ("weight: 3", "weight: 0", 9),
+        ("{batch_size: 3, hidden_size: 2}", "{hidden_size: 2}", 4),
+    ],
+)
+def test_a_wrong_space_is_refused_by_its_line(
+    old: str, new: str, line: int, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError, match=rf"mine\.yaml:{line}: "):
+        space(tmp_path, MINE.replace(old, new)).case("float32", 0, 0)
+
+
+def test_a_space_is_no_list_of_cases(command: Command, tmp_path: Path) -> None:
+    space(tmp_path, MINE)
+    assert "random has no end" in command("cases", tmp_path / "mine.yaml").said_in_one_line()
+    (tmp_path / "mine.yaml").write_text(MINE.partition("  - random")[0] + "  - list: [{}]\n")
+    with pytest.raises(SpecError, match="expected random"):
+        load_spaces((tmp_path / "mine.yaml",))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_built_in_space_reaches_every_value(operator: str) -> None:
+    """But for parameters without meaning, each value of each factor is in a case that could be made."""
+    mine = usual_space(operator)
+    pairs, made = PairsAsked(mine), 0
+    for number in range(4000):
+        try:
+            case = mine.case(OPERATORS[operator].dtypes()[0], 0, number)
+        except GrucibleError:
+            continue
+        made += 1
+        pairs.see(case.factors, compared=False)
+    asked, compared, offered = pairs.counts()
+    assert made > 3900
+    assert compared == 0
+    assert 0.8 * offered < asked <= offered
+    again = yaml.safe_load(mine.spec.document.text)
+    assert again["cases"][0]["random"].keys() == mine.spec.model.cases[0].random.keys()
+
+
+def test_pairs_never_asked_are_pairs_that_a_case_could_have(tmp_path: Path) -> None:
+    mine = space(tmp_path, MINE)
+    pairs = PairsAsked(mine)
+    seen = [mine.case("float32", 0, number) for number in range(64)]
+    some = [one for one in seen if one.factors["input_size"] == 1]
+    assert some != seen
+    for one in some:
+        pairs.see(one.factors, compared=one.factors["clip"] == ABSENT)
+    never = pairs.never_asked()
+    assert 'clip: "given" with input_size: 2' in never
+    assert 'clip: "absent" with input_size: 2' not in never  # it is excluded
+    asked, compared, offered = pairs.counts()
+    assert 0 < compared < asked < offered
+
+
+def test_a_right_kernel_gives_no_finding_and_no_promise(command: Command, tmp_path: Path) -> None:
+    module = Path(__file__).parent / "numpy_gru.py"
+    ended = command("fuzz", "--runtime", f"{module}:run", "--operator", CELL, "--cases", 40,
+                    "--jobs", 1, "-o", tmp_path / "found")  # fmt: skip
+    assert ended.status == 0
+    assert ended.out.startswith("no new finding in ")
+    assert "conforms" not in ended.out
+    assert not (tmp_path / "found").exists()
+
+
+def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(tmp_path: Path) -> None:
+    core = verify(runtime=small_clip_ignored, select=f"{CELL}/*/float32/*")
+    assert core.verdict == "conforms"
+    found = fuzzed(small_clip_ignored, 800)
+    [one] = found.new
+    assert "clip ignored" in one.about
+    assert one.count == found.counts["failed"] > 2
+    assert found.exit_status == 1
+    source = FromRuntime(describe_runtime("kernel", small_clip_ignored))
+    found.shrink(source, lambda _: None)
+    assert one.shrunk
+    [path] = write_found(found, tmp_path)
+    ids = [case.id for case in load_vectors(path)]
+    assert one.shrunk[0].question.id in ids
+    wrong, right = (verify(path, runtime=kernel) for kernel in (small_clip_ignored, run))
+    assert right.verdict == "conforms"
+    assert wrong.counts["failed"] == len(ids)
+    assert [finding.about for finding in wrong.diagnosis.findings] == ["clip ignored"]
+    again = fuzzed(run, 1, replay=open_or_make(path))
+    assert (again.replayed, again.new) == (len(ids), [])
+    once_more = fuzzed(small_clip_ignored, 1, replay=open_or_make(path))
+    assert [one.about for one in once_more.new] == [one.about.removeprefix("perhaps: ")]
+    write_found(once_more, tmp_path)
+    assert {*ids} <= {case.id for case in load_vectors(path)}
+
+
+@pytest.mark.parametrize(
+    ("glob", "diagnosis", "status"),
+    [
+        (f"{CELL}/*/float32/*clip*", "clip-ignored", 0),
+        ("*/float32/*", "clip-ignored", 0),
+        (f"{SEQUENCE}/*/float32/*clip*", "clip-ignored", 1),
+        ("*/float16/*clip*", "clip-ignored", 1),
+        ("*", "lbr-assumed", 1),
+    ],
+)
+def test_an_expected_finding_is_none(glob: str, diagnosis: str, status: int) -> None:
+    expected = [Expectation(glob, "known", diagnosis=diagnosis)]  # type: ignore[arg-type]
+    found = fuzzed(small_clip_ignored, 800, expectations=expected)
+    assert found.counts["failed"]
+    assert found.exit_status == status
+
+
+def test_errors_are_one_finding_for_each_message() -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        rows, size = question.inputs["X"].shape
+        if rows == 3:
+            raise ValueError(f"no row {size} here")
+        if size == 1:
+            raise ValueError("too narrow")
+        return run(question)
+
+    found = fuzzed(kernel)
+    assert {one.about.partition("(")[0].split()[-1] for one in found.new} >= {"here", "narrow"}
+    assert sum(one.count for one in found.new) == found.counts["error"]
+
+
+def test_a_kernel_that_remembers_is_found() -> None:
+    calls = itertools.count()
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        wrong = next(calls) >= 256  # what is asked again after the first chunk
+        return run(question, "clip ignored" if wrong else "")
+
+    found = fuzzed(kernel, 256, dtypes=["float32", "float64"])
+    assert found.asked_again > 0
+    assert any("again" in one.about for one in found.new)
+
+
+def test_memory_holds_bounded_findings() -> None:
+    number = itertools.count()
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        if len(question.given) > 2:
+            return run(question)
+        letters = np.base_repr(next(number), 26).translate(
+            str.maketrans("0123456789", "qrstuvwxyz")
+        )
+        raise ValueError(f"no {letters}x")
+
+    found = fuzzed(kernel, 900)
+    assert found.counts["error"] > MOST_FINDINGS
+    assert len(found.findings) == MOST_FINDINGS + 1
+    assert found.findings[MORE].count == found.counts["error"] - MOST_FINDINGS
+    assert max(len(one.cases) for one in found.findings.values()) <= KEPT
+    assert len(found._passed) <= PASSED
+    assert all(len(block) == 1 for one in found.findings.values() for block, _ in one.cases)
+
+
+def test_nothing_compared_is_no_success() -> None:
+    def nothing(_: Question) -> Mapping[str, Array]:
+        raise Unsupported("nothing")
+
+    found = fuzzed(nothing, 40)
+    assert (found.new, found.exit_status) == ([], 1)
+
+
+def test_ctrl_c_keeps_what_was_found() -> None:
+    def stop(_: Fuzzed) -> None:
+        raise KeyboardInterrupt
+
+    found = fuzzed(small_clip_ignored, 2000, advance=stop)
+    assert found.interrupted
+    assert found.exit_status == 130
+    assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
+
+
+def test_hostile_values_decide_nothing() -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        if not all(np.isfinite(array).all() for array in question.inputs.values()):
+            raise ValueError("no NaN here")
+        return run(question)
+
+    found = fuzzed(kernel, 600)
+    assert found.undeciding > 20
+    assert not found.new
+    assert not found.counts["error"]
