@@ -16,13 +16,14 @@ import pytest
 from drawn import drawn_block
 from shipped import core_blocks, specs
 
+from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import expand
 from grucible.check.judging.case_result import DECIDING
 from grucible.gen.drawing import chunks
 from grucible.gen.tolerances.classes import CHAINS, CLASSES
 from grucible.vectors.block import Block
 from validation.members import MEMBERS, MISTAKES, Member, Ratios, measure
-from validation.random_cases import random_blocks
+from validation.random_cases import largest_intermediates, random_blocks
 from validation.real import real_runtimes
 
 SEED = 5_077
@@ -61,6 +62,18 @@ def test_every_form_of_a_class_is_within_its_tolerances(dtype: str) -> None:
     ):
         assert len(ratios.worst) >= len(ratios.steps) > 15
         assert ratios.alarms == ratios.in_steps == 0, (member.about, member.form)
+
+
+def test_a_core_case_that_float16_cannot_hold_is_no_question_to_its_class() -> None:
+    """Some in float32 have states beyond 65504."""
+    [member, *_] = [m for m in MEMBERS if (m.dtype, m.arithmetic) == ("float32", "float16-state")]
+    held, beyond = Ratios(), Ratios()
+    for block in _deciding("float32"):
+        operator = OPERATORS[block.operator]
+        fits = largest_intermediates(operator, block.given, block.inputs) < 65504 / 4
+        measure(block, [(member, held, fits), (member, beyond, ~fits)])
+    assert held.alarms == 0 < beyond.alarms
+    assert len(held.worst) > 100 * len(beyond.worst)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

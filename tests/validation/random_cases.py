@@ -6,7 +6,7 @@ the answers by grucible's own exact evaluation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,29 +36,39 @@ OVERFLOWS = 80.0
 CLIPS = [None, None, None, 0.25, 0.75, 1.5]
 DIRECTIONS = ["forward", "reverse"]
 PER_BLOCK = 18
+KINDS = [(OPENVINO, False), (ONNX, False), (OPENVINO, True)]
+"""The operator of a block, and whether all but direction and lengths is as each runtime offers it."""
+LARGEST = {"batch_size": 3, "seq_length": 10, "input_size": 40, "hidden_size": 40}
+"""Maximum sizes; what is proven exactly takes long."""
 
 
-def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Array]]:
+def random_blocks(
+    dtype: str, count: int, seed: int, scale: int = 1
+) -> Iterator[tuple[Block, Array]]:
     """Blocks of random cases of float type `dtype`, with the largest intermediate of each case.
 
-    There are `count`, every other block of ONNX's; what overflows the dtype, or cannot be rounded, is
-    left out and not counted.
+    There are `count`, with sizes up to `scale` times LARGEST. Of three blocks one is ONNX's, and one asks of
+    OpenVINO's operator what each runtime offers. What overflows the dtype, or cannot be rounded, is left out
+    and not counted.
     """
     rng = np.random.default_rng([seed, *dtype.encode()])
     made = number = 0
     while made < count:
-        sizes = {
-            "batch_size": int(rng.integers(1, 4)),
-            "seq_length": int(rng.integers(1, 11)),
-            "input_size": int(rng.integers(1, 41)),
-            "hidden_size": int(rng.integers(1, 41)),
-            "num_directions": 1,
-        }
-        after = bool(rng.integers(2))
-        operator = (OPENVINO, ONNX)[number // PER_BLOCK % 2]
+        sizes = {name: int(rng.integers(1, scale * most + 1)) for name, most in LARGEST.items()}
+        sizes["num_directions"] = 1
+        operator, plain = KINDS[number // PER_BLOCK % len(KINDS)]
+        after = plain or bool(rng.integers(2))
         ids, given, drawn = [], [], []
         for _ in range(PER_BLOCK):
-            given.append(_attributes(rng, operator, after, number, sizes["hidden_size"]))
+            given.append(
+                {"activations": ["sigmoid", "tanh"], "linear_before_reset": True}
+                if plain
+                else _attributes(rng, operator, after, number)
+            )
+            given[-1] |= {
+                "hidden_size": sizes["hidden_size"],
+                "direction": DIRECTIONS[int(rng.integers(2))],
+            }
             ids.append(f"random/{seed}/{number}")
             drawn.append(_inputs(rng, operator, dtype, operator.with_defaults(given[-1]), sizes))
             number += 1
@@ -69,14 +79,22 @@ def random_blocks(dtype: str, count: int, seed: int) -> Iterator[tuple[Block, Ar
             yield block.rows(rows), peak[rows]
 
 
+def largest_intermediates(
+    operator: Operator, given: Sequence[Mapping[str, Any]], inputs: Arrays
+) -> Array:
+    """The largest intermediate (n,) of each of n cases."""
+    found = np.zeros(len(given))
+    for stack in stacks(operator, given, inputs):
+        found[stack.rows] = peaks(stack).peak
+    return found
+
+
 def _answered(
     operator: Operator, dtype: str, ids: list[str], given: list[dict[str, Any]], inputs: Arrays
 ) -> tuple[Block, Array]:
     """The block of the cases that do not overflow and can be rounded, however they are conditioned, and
     their largest intermediates."""
-    peak = np.zeros(len(ids))
-    for stack in stacks(operator, given, inputs):
-        peak[stack.rows] = peaks(stack).peak
+    peak = largest_intermediates(operator, given, inputs)
     softplus = np.array(["Softplus" in one["activations"] for one in given])
     limit = np.where(softplus, OVERFLOWS, FLOAT_TYPES[dtype].largest / 4)
     fits = np.flatnonzero(peak < limit)
@@ -89,9 +107,7 @@ def _answered(
     return block, peak[at]
 
 
-def _attributes(
-    rng: Any, operator: Operator, after: bool, number: int, hidden: int
-) -> dict[str, Any]:
+def _attributes(rng: Any, operator: Operator, after: bool, number: int) -> dict[str, Any]:
     functions = ACTIVATIONS[number % 9] if number % 18 < 9 else ["sigmoid", "tanh"]
     given: dict[str, Any] = {"activations": functions, "linear_before_reset": after}
     if operator is ONNX:
@@ -103,7 +119,6 @@ def _attributes(
             for parameter in FUNCTIONS[function].takes:
                 value = float(np.float32(rng.uniform(*RANGES[function][parameter])))
                 given.setdefault(f"activation_{parameter}", []).append(value)
-    given |= {"hidden_size": hidden, "direction": DIRECTIONS[int(rng.integers(2))]}
     clip = CLIPS[int(rng.integers(len(CLIPS)))]
     return given if clip is None else given | {"clip": clip}
 
@@ -115,8 +130,9 @@ def _inputs(
     attributes: Mapping[str, Any],
     sizes: Mapping[str, int],
 ) -> Arrays:
-    """X, B and h0 from N(0, 1); W and R from N(0, 1), or scaled as trained ones are, or sparse; any lengths."""
-    lengths = rng.integers(0, sizes["seq_length"] + 1, sizes["batch_size"])
+    """X, B and h0 from N(0, 1); W and R from N(0, 1), or scaled as trained ones are, or sparse; any lengths, or full ones."""
+    least = rng.choice([0, sizes["seq_length"]])
+    lengths = rng.integers(least, sizes["seq_length"] + 1, sizes["batch_size"])
     lengths[rng.integers(len(lengths))] = sizes["seq_length"]
     kind = rng.choice(["unscaled", "scaled", "scaled", "sparse"])
     x_scale = float(rng.choice([0.25, 1.0, 1.0, 8.0]))

@@ -1,7 +1,7 @@
 """Real runtimes, as far as they are installed, with the class of arithmetic each belongs to.
 
-OpenVINO and ONNX Runtime are run by grucible's own adapters; torch by the example of the protocol, from cases
-asked as GRUSequence-5. What a runtime does not offer, or is known to get wrong, is left out.
+OpenVINO, ONNX Runtime and MNN are run by grucible's own adapters, torch by the example of the protocol; MNN
+and torch from cases asked as GRUSequence-5. What a runtime does not offer, or is known to get wrong, is left out.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ def real_runtimes(dtype: str) -> list[Member]:
         own = "bfloat16-gemm" if dtype == "bfloat16" else dtype
         torch = partial(run_as, [OPERATORS["openvino.GRUSequence-5"]], torch_gru)
         found.append((own, "torch.nn.GRU", torch))
+    if find_spec("MNN") and dtype == "float32":
+        mnn = partial(run_as, [OPERATORS["openvino.GRUSequence-5"]], mnn_gru)
+        found.append(("float32", "MNN", mnn))
     return [Member(dtype, name, about, _by_case(run)) for name, about, run in found]
 
 
@@ -81,10 +84,9 @@ def _example() -> dict[str, Any]:
 
 
 def torch_gru(question: Question) -> Mapping[str, Array]:
-    """A question of GRUSequence-5 on torch.nn.GRU: sigmoid, tanh, no clip and the reset gate after."""
-    a, meant = question.attributes, question.semantics
-    if a["activations"] != ["sigmoid", "tanh"] or np.isfinite(meant.clip) or not meant.reset_after:
-        raise Unsupported("other activations, clip, or the reset gate before")
+    """A question of GRUSequence-5 on torch.nn.GRU."""
+    a = question.attributes
+    _decline(question)
     torch = import_module("torch")
     inputs = {}
     for name, array in question.inputs.items():
@@ -95,3 +97,23 @@ def torch_gru(question: Question) -> Mapping[str, Array]:
         found = _example()["sequence"](inputs, f"text {a['direction']}", "cpu")
     dtype = question.outputs["Y"].dtype
     return {name: tensor.double().numpy().astype(dtype) for name, tensor in found.items()}
+
+
+def mnn_gru(question: Question) -> Mapping[str, Array]:
+    """A question of GRUSequence-5 on MNN, which reads neither lengths nor direction reverse."""
+    _decline(question)
+    time = question.inputs["X"].shape[1]
+    if (
+        question.attributes["direction"] == "reverse"
+        or question.inputs["sequence_lengths"].min() < time
+    ):
+        raise Unsupported("direction reverse, or a row shorter than the time axis")
+    found: Mapping[str, Array] = import_module("grucible.check.runtimes.onnx_files").mnn(question)
+    return found
+
+
+def _decline(question: Question) -> None:
+    """Refuse all but sigmoid, tanh, no clip and the reset gate after."""
+    a, meant = question.attributes, question.semantics
+    if a["activations"] != ["sigmoid", "tanh"] or np.isfinite(meant.clip) or not meant.reset_after:
+        raise Unsupported("other activations, clip, or the reset gate before")

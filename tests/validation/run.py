@@ -20,11 +20,12 @@ import numpy as np
 sys.path[0] = str(Path(__file__).resolve().parents[1])  # so that `validation` is a package
 
 from grucible.cases.dtypes import Array  # noqa: E402
+from grucible.cases.operators import OPERATORS  # noqa: E402
 from grucible.gen.tolerances.classes import CLASSES  # noqa: E402
 from grucible.vectors.block import Block  # noqa: E402
 from grucible.vectors.vector_set import open_set  # noqa: E402
 from validation.members import MEMBERS, MISTAKES, Member, Ratios, measure  # noqa: E402
-from validation.random_cases import random_blocks  # noqa: E402
+from validation.random_cases import largest_intermediates, random_blocks  # noqa: E402
 from validation.real import real_runtimes  # noqa: E402
 
 LARGEST = {"float32": 2.0**127, "float16-state": 65504.0}
@@ -38,18 +39,19 @@ def main() -> int:
     )
     parser.add_argument("vectors", nargs="?", type=Path, metavar="VECTORS")
     parser.add_argument("--random", type=int, default=1000, help="random cases per dtype")
+    parser.add_argument("--scale", type=int, default=1, help="of the random cases' sizes")
     parser.add_argument("--seed", type=int, default=20_251, help="of the random cases")
     parser.add_argument("--dtype", dest="dtypes", action="append", choices=CLASSES)
     parser.add_argument("--forms", action="store_true", help="each emulated form in its own line")
-    parser.add_argument("--emulations-only", action="store_true", help="no real runtimes")
+    parser.add_argument("--only", choices=("emulated", "real"), help="one kind of implementation")
     asked = parser.parse_args()
     failed = False
     places = " | ".join(f"{place}: whole, steps, noise" for place in ("shipped", "random"))
     print(f"| dtype | class | implementation | elements | {places} |")
     print("| --- | --- | --- | ---: | ---: | ---: |")
     for dtype in asked.dtypes or CLASSES:
-        members = [member for member in MEMBERS if member.dtype == dtype]
-        members += [] if asked.emulations_only else real_runtimes(dtype)
+        members = [one for one in MEMBERS if one.dtype == dtype and asked.only != "real"]
+        members += [] if asked.only == "emulated" else real_runtimes(dtype)
         lines: dict[tuple[str, str], list[tuple[Ratios, Ratios]]] = {}
         for member, shipped, drawn in _measured(asked, dtype, members):
             for one in (shipped, drawn):
@@ -71,7 +73,7 @@ def main() -> int:
                 "|",
                 flush=True,
             )
-    if "float32" in (asked.dtypes or CLASSES):
+    if "float32" in (asked.dtypes or CLASSES) and asked.only != "real":
         wrong = [Member("float32", "float32", about, run) for about, run in MISTAKES.items()]
         print("\nmistakes in float32 operators, by the float32 tolerances:")
         for member, shipped, drawn in _measured(asked, "float32", wrong):
@@ -95,7 +97,7 @@ def _measured(
     found = [(member, Ratios(), Ratios()) for member in members]
     sources = (
         _shipped_blocks(asked.vectors, dtype),
-        random_blocks(dtype, asked.random, asked.seed),
+        random_blocks(dtype, asked.random, asked.seed, asked.scale),
     )
     for place, blocks in enumerate(sources):
         for block, peak in blocks:
@@ -108,13 +110,12 @@ def _measured(
 
 
 def _shipped_blocks(vectors: Path | None, dtype: str) -> Iterator[tuple[Block, Array]]:
-    """The deciding blocks of a dtype in vectors (None: the core vectors), as random_blocks gives them.
-
-    Their largest intermediates are not looked at: no shipped case comes near any class's overflow.
-    """
+    """The deciding blocks of a dtype in vectors (None: the core vectors), as random_blocks gives them."""
     for _, stored in open_set(vectors).blocks():
         if stored.dtype == dtype and stored.tier != "nonportable":
-            yield from ((block, np.zeros(len(block))) for _, block in stored.selected())
+            for _, block in stored.selected():
+                operator = OPERATORS[block.operator]
+                yield block, largest_intermediates(operator, block.given, block.inputs)
 
 
 if __name__ == "__main__":
