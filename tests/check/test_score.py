@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from shipped import core_blocks, core_cases
+from shipped import core_blocks
 
 from grucible.cases.dtypes import Array
 from grucible.cases.operators import OPERATORS
@@ -68,23 +68,30 @@ def test_the_core_vectors_catch_every_misreading_at_every_dtype(whole: Score) ->
 
 def test_the_score_agrees_with_what_cases_catch(computed: Any, whole: Score) -> None:
     counts: Counter[tuple[str, str, str]] = Counter()
-    each: Counter[str] = Counter()
     for block, caught_in in computed:
         for variant, found in caught_in:
             counts[block.operator, variant.name, block.dtype] += int(found.sum())
-            each.update(itertools.compress(block.ids, found))
-    catching = {}
-    for case in (one for one in core_cases() if selected(one.id, ("*/core*/*",))):
-        least = 21 if case.operator.startswith("openvino.") else 5  # readings differ, or few steps
-        catching[case.id] = each[case.id] >= least
-        assert each[case.id] >= 2, case.id
-    few = [one for one, enough in catching.items() if not enough]
-    assert {one.split("/")[1] for one in few} <= LARGE
-    assert len(few) < 0.01 * len(catching)
     for operator, rows in whole.caught.items():
         for name, dtypes in rows.items():
             for dtype, caught in dtypes.items():
                 assert caught.cases == counts[operator, name, dtype], (name, dtype)
+
+
+def test_each_case_catches_something_and_but_for_saturated_ones_a_wrong_order_of_gates(
+    computed: Any,
+) -> None:
+    """Apple's last state alone may be right by chance of the tolerance: it accumulates all steps."""
+    caught: defaultdict[str, set[str]] = defaultdict(set)
+    for block, caught_in in computed:
+        for variant, found in caught_in:
+            for one in itertools.compress(block.ids, found):
+                caught[one].add(variant.name)
+    for block in blocks():
+        for one in block.ids:
+            assert caught[one], one
+            accumulated = block.operator == "bnnsgraph.gru" and "-sequence0" in one
+            if one.split("/")[1] not in LARGE and not accumulated:
+                assert any("gate-order" in name for name in caught[one]), one
 
 
 def test_where_a_misreading_is_visible() -> None:
