@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_998,
     "check": 14_615,
     "check/diagnosis": 3_179,
-    "tests": 28_474,
+    "tests": 28_487,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 27_645, 198, 28_666
