@@ -166,6 +166,11 @@ class Progress:
         if self._bar:
             self._bar.advance(self._bar.task_ids[0], cases)
 
+    def tell(self, words: str, cases: int) -> None:
+        """Show words before the bar, and that `cases` in all are done."""
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], description=words, completed=cases)
+
     def say(self, line: str) -> None:
         """Print a line to standard output; the bar goes on below it."""
         if self._bar:
@@ -174,9 +179,9 @@ class Progress:
 
 
 @contextlib.contextmanager
-def show_progress(what: str, cases: int) -> Iterator[Progress]:
-    """Show a bar of the progress of `what` through a number of cases, if standard error is a terminal."""
-    if not cases or not sys.stderr.isatty():
+def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
+    """Show a bar of the progress of `what` through some cases (None: without end), on a terminal."""
+    if cases == 0 or not sys.stderr.isatty():
         yield Progress()
         return
     from rich.console import Console

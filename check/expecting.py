@@ -17,6 +17,7 @@ from ..cases.selection import Ids, selected
 from ..cases.specs.expand import expand
 from ..cases.specs.spec_file import find_specs
 from ..cases.specs.yaml_source import Document, parse, read_text
+from ..gen.making import SPECS
 from ..gen.variants.known import variant_called
 from ..vectors.vector_set import open_set
 from .diagnosis.failing import FailingBlock
@@ -192,7 +193,7 @@ def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:
 
 def find_left_out(report: Report, vectors: Path | None, select: Sequence[str]) -> list[str]:
     """Find the ids that a selection left out: cases and, if any were asked, invalid questions."""
-    if not select:
+    if not select or (vectors and vectors.suffix in SPECS):
         return []
     every = open_set(vectors)
     found = [one for one in every.ids if not selected(one, select)]

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError
+from ..cases.operators import OPERATORS
 from ..cases.operators.readings import about as about_reading
 from ..cases.process import INTERRUPTED, end_if_interrupted
 from ..cases.question import Question
@@ -31,6 +32,7 @@ from ..gen.making import Made, make_random
 from ..gen.posed import Posed, write_answered
 from ..gen.variants.known import variant_called
 from ..vectors.block import Block
+from ..vectors.case import rows_of
 from ..vectors.vector_set import VectorSet, open_set
 from .again import Again
 from .diagnosis.contradictions import Passing
@@ -51,14 +53,15 @@ FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
 """Questions of the first chunk, and maximum questions and bytes of later ones, each twice the one before."""
 MOST_FINDINGS, KEPT, SHRINKS = 64, 3, 2
 """Maximum findings, cases of each that are kept, and of these the number that is shrunk."""
-SHRINK_SECONDS = 20.0
-"""Maximum seconds that a case is shrunk."""
+SHRINK_SECONDS, ALL_SECONDS = 20.0, 180.0
+"""Maximum seconds that a case is shrunk, and all cases; others are kept as they are."""
 EXPLAINED, FRUITLESS = 96, 4
 """Maximum cases that are diagnosed together, and fruitless diagnoses in a row of an operator and dtype."""
 PASSED = 64
 """Maximum blocks of cases that passed, against which a diagnosis is tested."""
 MORE = "more kinds of failures, which are only counted"
-UNEXPLAINED = "wrong numbers that nothing explains"
+UNEXPLAINED = "wrong numbers that no finding explains"
+CHANGES = "right answers that change when the question is asked again"
 
 
 @dataclass
@@ -162,139 +165,128 @@ class Fuzzed:
         again, results, failing = Again(), dict[str, CaseResult](), list[FailingBlock]()
         for block in blocks:
             some = list(itertools.islice(replies, len(block)))
-            if lost := [
-                one.message
-                for one in some
-                if one.status == "missing" or one.message.startswith(GONE)
-            ]:
-                self.stopped = lost[0]
-            observed = stack_replies(block, some)
-            criterion = self.criteria[block.dtype]
+            gone = (r for r in some if r.status == "missing" or r.message.startswith(GONE))
+            self.stopped = self.stopped or next((one.message for one in gone), "")
+            observed, criterion = stack_replies(block, some), self.criteria[block.dtype]
             found = judge_block("", block, observed, Grade(block.dtype, criterion))
             again.see(block, found)
-            results |= {one.id: one for one in found}
             self._keep(block, found)
-            if rows := [
-                n for n, one in enumerate(found) if one.decides and one.verdict == "failed"
-            ]:
-                outputs = {name: array[rows] for name, array in observed.outputs.items()}
-                failing.append(FailingBlock(block.rows(np.array(rows)), outputs, criterion))
+            results |= {one.id: one for one in found}
+            wrong = [n for n, one in enumerate(found) if one.decides and one.verdict == "failed"]
+            if wrong:
+                outputs = rows_of(observed.outputs, wrong)
+                failing.append(FailingBlock(block.rows(np.array(wrong)), outputs, criterion))
         if not self.stopped:
             again.ask(source, self.criteria)
         self.asked_again += again.asked
         for block in again.sample:
             if now := again.wrong.get(block.ids[0]):
                 results[now.id] = replace(now, verdict="failed")
-                self._find(
-                    (ASKED_AGAIN,),
-                    "right answers that change when the question is asked again",
-                    block,
-                    now,
-                )
+                self._find(ASKED_AGAIN, CHANGES, block, now)
         self._explain(source, failing, results)
         for one in results.values():
-            if one.decides:
-                self.tally[one.operator, one.dtype, one.verdict] += 1
-            else:
-                self.undeciding += 1
+            self.tally[one.operator, one.dtype, one.verdict] += one.decides
+            self.undeciding += not one.decides
         return results
 
     def _keep(self, block: Block, results: Sequence[CaseResult]) -> None:
         """Keep errors as findings, some of what passed, and the readings that were followed."""
-        passed = [n for n, one in enumerate(results) if one.decides and one.verdict == "passed"]
+        deciding = [(row, one) for row, one in enumerate(results) if one.decides]
+        passed = [row for row, one in deciding if one.verdict == "passed"]
         if passed:
             if len(self._passed) == PASSED:
                 del self._passed[sum(map(len, self._passed)) % PASSED]
             self._passed.append(block.rows(np.array(passed[:16])))
-        for row, one in enumerate(results):
-            if one.decides and one.verdict == "error":
+        for row, one in deciding:
+            alone = np.array([row])
+            if one.verdict == "error":
                 kind = one.fault.kind if one.fault else "raised"
-                masked = mask(one.message)
-                self._find(
-                    (kind, masked), f"{kind}: {one.message}", block.rows(np.array([row])), one
-                )
-            for ledger, reading in (
-                one.followed.items() if one.decides and one.verdict == "passed" else ()
-            ):
-                point = self._followed.setdefault((one.operator.partition(".")[0], ledger), {})
-                count, kept, first = point.get(reading) or (0, block.rows(np.array([row])), one)
-                point[reading] = count + 1, kept, first
+                about = f"{kind}: {one.message}"
+                self._find((kind, mask(one.message)), about, block.rows(alone), one)
+            elif one.verdict == "passed":
+                for ledger, reading in one.followed.items():
+                    point = self._followed.setdefault((OPERATORS[one.operator].owner, ledger), {})
+                    first = point.get(reading) or (0, block.rows(alone), one)
+                    point[reading] = first[0] + 1, *first[1:]
 
     def _find(
         self, key: object, about: str, block: Block, result: CaseResult,
-        diagnosis: Finding | None = None, part: FailingBlock | None = None,
+        diagnosis: Finding | None = None, part: FailingBlock | None = None, count: int = 1,
     ) -> None:  # fmt: skip
-        """Count a case that went wrong as one of the finding `key`; keep it if it is small."""
-        if key not in self.findings and len(self.findings) >= MOST_FINDINGS:
-            key, about, diagnosis = MORE, MORE, None
-        one = self.findings.setdefault(key, FuzzFinding(about, diagnosis))
+        """Count a case that went wrong as one of the finding `key`; keep it if it is small.
+
+        Without a diagnosis, what is expected is a finding of its own.
+        """
         place = result.operator, result.dtype
-        one.count += 1
-        one.where[place] += 1
-        if not one.expected.get(place):
-            by_case = {result.id: diagnosis} if diagnosis else {}
-            diagnosed = Diagnosis(by_case=by_case, unexplained_ids=frozenset())
-            one.expected[place] = self._expected(result, diagnosed, part)
+        known = self.findings.get(key) if diagnosis else None
+        if known and place in known.expected:
+            expected = known.expected[place]
+        else:
+            expected = self._expected(result, diagnosis, part)
+        key = key if diagnosis else (key, expected is not None)
+        if key not in self.findings and len(self.findings) >= MOST_FINDINGS:
+            key, about, diagnosis = (MORE, expected is not None), MORE, None
+        one = self.findings.setdefault(key, FuzzFinding(about, diagnosis))
+        one.count += count
+        one.where[place] += count
+        one.expected.setdefault(place, expected)
         one.cases.append((block, result))
         one.cases.sort(key=lambda kept: kept[0].nbytes)
         del one.cases[KEPT:]
 
     def _expected(
-        self, result: CaseResult, diagnosed: Diagnosis, part: FailingBlock | None
+        self, result: CaseResult, diagnosis: Finding | None, part: FailingBlock | None
     ) -> Expectation | None:
         """Find the first expectation that holds for a failure of this operator and dtype."""
+        found = Diagnosis(by_case={result.id: diagnosis} if diagnosis else {})
         for one in self.expectations:
-            if matches(result.id, _widen(one.cases) if one.says_how else one.cases):
-                row = (part, 0) if part else None
-                if apply_expectation(result, one, diagnosed, row).expected:
-                    return one
+            named = matches(result.id, _widen(one.cases) if one.says_how else one.cases)
+            row = (part, 0) if part else None
+            if named and apply_expectation(result, one, found, row).expected:
+                return one
         return None
 
     def _explain(
         self, source: Source, parts: list[FailingBlock], results: Mapping[str, CaseResult]
     ) -> None:
-        """Group cases with wrong numbers by known findings, and diagnose what is left."""
+        """Group cases with wrong numbers by known findings, and diagnose some of what is left."""
         for _ in range(2):
             parts = [left for part in parts for left in self._known(part, results)]
-            some, count = list[FailingBlock](), 0
+            some, room = list[FailingBlock](), EXPLAINED
             for part in parts:
-                if (
-                    count < EXPLAINED
-                    and self._fruitless[part.block.operator, part.block.dtype] < FRUITLESS
-                ):
-                    some.append(part.rows(np.arange(min(len(part), EXPLAINED - count))))
-                    count += len(some[-1])
-            found = self._diagnosis(source, some, results) if some else Diagnosis()
-            done = set()
-            for part in some:
-                for row, case_id in enumerate(part.block.ids):
-                    one = found.by_case.get(case_id)
-                    if one is not None:
-                        perhaps = "" if one.certain else "perhaps: "
-                        where = f", {one.where}" if one.where else ""
-                        alone = part.rows(np.array([row]))
-                        self._find(
-                            (one.kind, one.names), f"{perhaps}{one.about}{where}", alone.block,
-                            results[case_id], one, alone,
-                        )  # fmt: skip
-                        done.add(case_id)
-                place = part.block.operator, part.block.dtype
-                self._fruitless[place] = (
-                    0 if done.intersection(part.block.ids) else self._fruitless[place] + 1
-                )
+                if room and self._fruitless[part.block.operator, part.block.dtype] < FRUITLESS:
+                    some.append(part.rows(np.arange(min(len(part), room))))
+                    room -= len(some[-1])
+            if not some:
+                break
+            found = self._diagnosis(source, some, results)
+            done = {*found.by_case}
+            for alone in (part.rows(np.array([row])) for part in some for row in range(len(part))):
+                [case_id] = alone.block.ids
+                if case_id in done:
+                    one = found.by_case[case_id]
+                    about = f"{'' if one.certain else 'perhaps: '}{one.about}"
+                    about += f", {one.where}" if one.where else ""
+                    key = (one.kind, one.names)
+                    self._find(key, about, alone.block, results[case_id], one, alone)
+            for place in {(part.block.operator, part.block.dtype) for part in some}:
+                ids = {
+                    i
+                    for p in some
+                    if (p.block.operator, p.block.dtype) == place
+                    for i in p.block.ids
+                }
+                self._fruitless[place] = 0 if ids & done else self._fruitless[place] + 1
             parts = [
                 part.rows(np.array([one not in done for one in part.block.ids]))
                 for part in parts
                 if not done.issuperset(part.block.ids)
             ]
-            if not done:
-                break
-        for part in parts:
-            for row, case_id in enumerate(part.block.ids):
-                alone = part.rows(np.array([row]))
-                place = (part.block.operator, part.block.dtype)
-                about = f"{UNEXPLAINED}, {' '.join(place)}"
-                self._find((UNEXPLAINED, *place), about, alone.block, results[case_id], None, alone)
+        for alone in (part.rows(np.array([row])) for part in parts for row in range(len(part))):
+            block = alone.block
+            about = f"{UNEXPLAINED}, {block.operator} {block.dtype}"
+            key = (UNEXPLAINED, block.operator, block.dtype)
+            self._find(key, about, block, results[block.ids[0]], None, alone)
 
     def _known(
         self, part: FailingBlock, results: Mapping[str, CaseResult]
@@ -352,26 +344,27 @@ class Fuzzed:
 
     def two_readings(self) -> None:
         """Make a finding of each ambiguous point on which cases follow two readings."""
-        for (owner, ledger), followed in self._followed.items():
+        for (_, ledger), followed in self._followed.items():
             if len(followed) > 1:
                 count, block, result = min(followed.values(), key=lambda one: one[0])
                 rest = sum(one[0] for one in followed.values()) - count
                 [names] = [n for n, one in followed.items() if one[2] is result]
                 words = about_reading(names) if names else "the stored one"  # type: ignore[arg-type]
                 about = f"two readings of one point ({ledger}): {count} cases follow {words}, {rest} another"
-                self._find((owner, ledger), about, block, replace(result, verdict="failed"))
-                self.findings[owner, ledger].count = count
+                self._find(about, about, block, replace(result, verdict="failed"), count=count)
 
     def shrink(self, source: Source, advance: Callable[[FuzzFinding], None]) -> None:
-        """Shrink a few cases of each new finding; say why where that fails."""
-        for one in self.new:
-            for block, _ in one.cases[:SHRINKS] if one.diagnosis or one.cases else ():
+        """Shrink a few cases of each new finding, as long as there is time; say why where that fails."""
+        until = time.monotonic() + ALL_SECONDS
+        every = [(one, block) for one in self.new for block, _ in one.cases[:SHRINKS]]
+        for one, block in every:
+            seconds = min(SHRINK_SECONDS, until - time.monotonic())
+            if seconds > 0 and not one.notes:
                 advance(one)
                 try:
-                    one.shrunk.append(shrink(block, source, self.criteria, SHRINK_SECONDS))
+                    one.shrunk.append(shrink(block, source, self.criteria, seconds))
                 except GrucibleError as error:
                     one.notes.append(str(error))
-                    break
 
 
 def _widen(glob: str) -> str:

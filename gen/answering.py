@@ -8,7 +8,7 @@ the range that the owner's documents define.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ import numpy as np
 from ..cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ..cases.operators import OPERATORS
 from ..cases.operators.layout import GruInputs
-from ..cases.operators.readings import STORED, ReadingNames, as_read
+from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.semantics import StackedSemantics
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import REQUIRED, Answer, difference, rows_of
@@ -71,8 +71,7 @@ class _Asked(NamedTuple):
     @property
     def alike(self) -> Hashable:
         """What cases have in common that are evaluated together."""
-        key, stack = self.batch.key, self.stack
-        return key.dtype, _roles(key, stack), _judged_by_steps(key, stack), stack.alike
+        return self.batch.key.dtype, _judged_by_steps(self.batch.key, self.stack), self.stack.alike
 
 
 class _Found(NamedTuple):
@@ -100,7 +99,7 @@ def answer_batches(batches: Sequence[Batch]) -> list[Answered]:
     Readings are cases by themselves. Each block has its cases in the order of the ids.
     """
     asked = [
-        _Asked(batch, replace(stack, semantics=as_read(reading, stack.semantics)), reading)
+        _Asked(batch, stack.as_read(reading), reading)
         for batch in batches
         for stack in stacks(OPERATORS[batch.key.operator], batch.given, batch.inputs)
         for reading in (STORED, *batch.key.readings)
@@ -188,20 +187,28 @@ def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
 def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
     """Evaluate cases of several stacks together; yield what was found of each stack."""
     key, whole = alike[0].batch.key, join([one.stack for one in alike])
-    roles, by_steps = _roles(key, alike[0].stack), _judged_by_steps(key, alike[0].stack)
-    rows = [(one, np.full(len(one.stack), bool(one.reading))) for one in alike]
+    by_steps = _judged_by_steps(key, alike[0].stack)
+
+    def marked(values: Iterable[Any]) -> Array:
+        return np.concatenate(
+            [np.full(len(o.stack), v) for o, v in zip(alike, values, strict=True)]
+        )
+
+    roles = [_roles(one.batch.key, one.stack) for one in alike]
     marks = _Marks(
         np.concatenate([one.batch.planted[one.stack.rows] for one in alike]),
         np.concatenate([one.batch.exempt[one.stack.rows] for one in alike]),
-        np.concatenate([read for _, read in rows]),
-        np.concatenate([np.full(len(read), one.stack.operator.sure_range) for one, read in rows]),
+        marked(bool(one.reading) for one in alike),
+        marked(one.stack.operator.sure_range for one in alike),
+        marked("y" in one for one in roles),
+        marked("ho" in one for one in roles),
     )
     _, batch, time, _ = whole.inputs.x.shape
     most = max(1, STACK_BYTES // chain_bytes(time, batch, whole.inputs.h0.shape[-1]))
     answer, reasons = Answer({}), dict[int, str]()
     for part in whole.parts(most):
         some = _Marks(*(array[part.rows] for array in marks))
-        kept, found, refused = _answer(key.dtype, roles, part, some, by_steps=by_steps)
+        kept, found, refused = _answer(key.dtype, part, some, by_steps=by_steps)
         reasons |= {int(part.rows[place]): why for place, why in refused.items()}
         for name, arrays in {"": found.outputs, **found.tolerances}.items() if kept.size else ():
             into = answer.tolerances.setdefault(name, {}) if name else answer.outputs
@@ -218,16 +225,25 @@ def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
 
 
 class _Marks(NamedTuple):
-    """Of each of n cases: whether it plants special values, skips the gate, is another reading; its range."""
+    """Of each of n cases: whether it plants special values, skips the gate, is another reading; its range.
+
+    Also whether it has outputs of the roles y and ho.
+    """
 
     planted: Array
     exempt: Array
     read: Array
     sure_range: Array
+    y: Array
+    ho: Array
+
+    def roles(self, rows: Array) -> dict[str, Array]:
+        """Say (n,) which of the cases at `rows` have each role that any of all cases has."""
+        return {r: of[rows] for r, of in (("y", self.y), ("ho", self.ho)) if of.any()}
 
 
 def _answer(
-    dtype: str, roles: frozenset[str], stack: Stack, marks: _Marks, *, by_steps: bool
+    dtype: str, stack: Stack, marks: _Marks, *, by_steps: bool
 ) -> tuple[Array, Answer, dict[int, str]]:
     """Answer the cases of one stack, in the shared layout.
 
@@ -242,22 +258,26 @@ def _answer(
         return places, Answer({}), reasons
     part = stack.only(places)
     if by_steps:
-        return places, _answer_steps(dtype, roles, part), reasons
+        return places, _answer_steps(dtype, [*marks.roles(places)], part), reasons
     bounds = error_bounds(part.semantics, part.inputs, CLASSES[dtype])
-    for row, why in objections({STORED: bounds}, roles, dtype).items():
+    for row, why in objections({STORED: bounds}, marks.roles(places), dtype).items():
         if not marks.exempt[places[row]]:
             reasons[int(places[row])] = why
     left = np.setdiff1d(places, list(reasons))
     if not left.size:
         return left, Answer({}), reasons
     exact = stack.only(left)
-    outputs, open_ = exact_outputs(exact.semantics, exact.inputs, FLOAT_TYPES[dtype], roles)
+    wanted = [*marks.roles(left)]
+    outputs, open_ = exact_outputs(exact.semantics, exact.inputs, FLOAT_TYPES[dtype], wanted)
     reasons |= dict.fromkeys(left[open_].tolist(), UNROUNDED)
     kept = left[~open_]
     if not kept.size:
         return kept, Answer({}), reasons
     rounded = rows_of(outputs, ~open_)
     answer = Answer(rounded, _tolerances(rounded, bounds, np.searchsorted(places, kept), dtype))
+    for role, has in marks.roles(kept).items():  # what a case has not, says nothing of it
+        for arrays in (answer.outputs, *answer.tolerances.values()):
+            arrays[role][~has] = 0
     vague = vacuous_rows({STORED: answer}, dtype)
     sharp = np.array([row not in vague or marks.exempt[kept[row]] for row in range(len(kept))])
     reasons |= {int(kept[row]): vague[row] for row in np.flatnonzero(~sharp).tolist()}
@@ -271,7 +291,7 @@ def _judged_by_steps(key: BlockKey, stack: Stack) -> bool:
     return large and key.tier != "nonportable" and "y" in _roles(key, stack)
 
 
-def _answer_steps(dtype: str, roles: frozenset[str], stack: Stack) -> Answer:
+def _answer_steps(dtype: str, roles: Collection[str], stack: Stack) -> Answer:
     """Run the GRU in float64, and admit everything finite: single steps are judged, nothing as a whole.
 
     What is no state of a step, such as zeros in padding, admits no more than elsewhere.
@@ -363,7 +383,7 @@ def _largest_possible(stack: Stack) -> Array:
         total += 4.0 * largest(np.zeros((len(stack), 1)), *given.b.values()) + state
         for functions in (*meant.f, *meant.g):
             total *= [1.0 if one.name in ("sigmoid", "tanh") else np.inf for one in functions]
-        return 4.0 * total
+        return np.asarray(4.0 * total)
 
 
 def _out_of_range(stack: Stack, sure_range: Array) -> dict[int, str]:

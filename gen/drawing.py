@@ -143,7 +143,7 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
 
 ATTEMPTS = range(24)
 """The draws of a case, one after another until one can be kept."""
-FEW_ATTEMPTS = (0, 1, 7, 13)
+FEW_ATTEMPTS = (0, 7)
 """The draws of a case of a random space: there are others to ask."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
 """Maximum bytes and cases that are answered together; a single case may have more bytes."""

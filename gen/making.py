@@ -85,7 +85,8 @@ def open_or_make(path: Path | None = None, select: Sequence[str] = ()) -> Vector
             raise GrucibleError(
                 f"{path}: is a case spec; name the ids of its cases to make, or gen all"
             )
-        return VectorSet(_write(tuple(ids), (path,)), select)
+        made = _write(tuple(ids), (path,))
+        return VectorSet(made, select, made)
     opened = open_set(path, select)
     if path is not None or not ids:
         return opened
@@ -144,11 +145,11 @@ def _write(ids: tuple[str, ...], paths: tuple[Path, ...] = ()) -> Path:
         key = block_key(by_id[block.ids[0]])
         files.setdefault((operator, theme), {}).setdefault(key, []).append(block)
     for (operator, theme), members in files.items():
-        ids = [case_id for parts in members.values() for block in parts for case_id in block.ids]
+        named = [one for parts in members.values() for block in parts for one in block.ids]
         with new_vector_file(
             folder / operator / f"{theme}.h5", operator=operator, theme=theme, spec_text="", seed=0,
             generator=f"grucible {__version__}",
-            made_from=json.dumps({"cases": ids, "generator": GENERATOR}),
+            made_from=json.dumps({"cases": named, "generator": GENERATOR}),
         ) as writer:  # fmt: skip
             for key, parts in members.items():
                 writer.write_block(key, parts)

@@ -16,6 +16,7 @@ import numpy as np
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.activations import FUNCTIONS, Activation
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_outputs
+from ..cases.operators.readings import ReadingNames, as_read
 from ..cases.operators.semantics import AGREED, StackedSemantics, semantics, stack, take
 from ..cases.operators.signature import Operator
 
@@ -53,6 +54,13 @@ class Stack:
             semantics=take(self.semantics, places),
             inputs=self.inputs.rows(places),
         )
+
+    def as_read(self, reading: ReadingNames) -> Stack:
+        """Change the semantics to what readings say; what empty rows give does not matter without any."""
+        meant = as_read(reading, self.semantics)
+        if self.inputs.lengths.all():
+            meant = replace(meant, empty_row="zeros")
+        return replace(self, semantics=meant)
 
     def parts(self, most: int) -> Iterator[Stack]:
         """Split the stack into stacks of at most `most` cases."""

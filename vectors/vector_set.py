@@ -42,8 +42,9 @@ class VectorSet:
     def __init__(
         self, path: Path | None, select: Sequence[str] = (), more: Path | None = None
     ) -> None:
-        self.path, self.select = path, select
-        places = _files(CORE if path is None else path) + (_files(more) if more else [])
+        self.path, self.select, self.more = path, select, more
+        roots = dict.fromkeys([CORE if path is None else path, *([more] if more else [])])
+        places = [place for root in roots for place in _files(root)]
         files = [open_vectors(*place) for place in places]
         self.files = [file for file in files if may_select(file.prefix, select)]
         _check_each_once(self.files)

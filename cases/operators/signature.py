@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 Role = Literal["x", "h0", "lengths", "w", "r", "b", "y", "ho"]
@@ -109,7 +110,7 @@ class Form:
     name: str = ""
     role: Role | None = None
 
-    @property
+    @cached_property
     def products(self) -> tuple[tuple[str, ...], ...]:
         """The size symbols and numbers that each axis multiplies, outermost first."""
         return tuple(tuple(axis.split("*")) for axis in self.axes)

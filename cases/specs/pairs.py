@@ -157,9 +157,10 @@ class PairsAsked:
         self._columns: list[str] = []
         self._seen = np.zeros((2, 0, 0), bool)
         self._samples: dict[str, Assignment] = {}
-        self._excluded = [Excluded(entry.exclude) for entry in space.spec.model.cases]
+        entries: Sequence[Any] = space.spec.model.cases
+        self._excluded = [Excluded(entry.exclude) for entry in entries]
         self._offered: dict[str, list[Any]] = {}
-        for name, value in itertools.chain(*(_offered(space, e) for e in space.spec.model.cases)):
+        for name, value in itertools.chain(*(_offered(space, entry) for entry in entries)):
             self._offered.setdefault(name, []).append(value)
             self._find(_values(self._operator, name, value))
 

@@ -30,8 +30,10 @@ THEME = "fuzz"
 """The theme of the built-in spaces, one of each operator."""
 WINDOW, SHAPES = 512, 16
 """Questions of an operator and dtype that share SHAPES shapes: enough of each to answer them together."""
-TRIED = 32
-"""Maximum assignments that are tried for a question; most are possible."""
+FORMED = 8
+"""Questions of one shape that are given alike: with the same optional tensors, layouts and types."""
+TRIED, SHARED = 32, 8
+"""Maximum assignments that are tried for a question; the first share with neighbours what they can."""
 _NUMBER = re.compile(r"(0|[1-9]\d{0,17})-(0|[1-9]\d{0,17})", re.ASCII)
 _USUAL_SIZES: dict[str, Sequence[Any]] = {
     "batch": [1, 2, 3, 4, 5, {"from": 1, "to": 18}],
@@ -72,7 +74,7 @@ class RandomSpace:
         entry: Any = self.spec.model.cases[_below(case_id, len(self.spec.model.cases))]
         left_out, why = Excluded(entry.exclude), ""
         for attempt in range(TRIED):
-            values = self._assignment(entry, case_id, f"{seed}/{_shape(number)}", attempt)
+            values = self._assignment(entry, case_id, attempt)
             if values in left_out:
                 why = "every assignment that was tried is excluded"
                 continue
@@ -87,9 +89,7 @@ class RandomSpace:
             return replace(case, id=case_id, dtype=dtype)
         raise GrucibleError(why)
 
-    def _assignment(
-        self, entry: Drawn[Any, Any], case_id: str, shape: str, attempt: int
-    ) -> Assignment:
+    def _assignment(self, entry: Drawn[Any, Any], case_id: str, attempt: int) -> Assignment:
         """Choose a value of every factor; only sizes stay with every attempt."""
         model, values = self.spec.model, {}
         shared, text = model.sizes | model.fixed, f"{case_id}\0{attempt}"
@@ -102,9 +102,9 @@ class RandomSpace:
                     why = f"{name} is needed in {place}, or in random"
                     raise self.spec.document.error((place,), why)
                 continue
-            shared_by = _structure(self.operator, name)
-            alone = not shared_by or (attempt >= TRIED // 2 and not factor.is_size)
-            key = f"{text}\0{name}" if alone else f"{shape}\0{shared_by}"
+            key = f"{text}\0{name}"
+            if factor.is_size or attempt < SHARED:
+                key = _shared_key(self.operator, name, case_id) or key
             chosen = _choose(choices, key)
             if isinstance(chosen, dict) and "each" in chosen:
                 count, most = _entries(self.operator, name, values)
@@ -123,20 +123,30 @@ def _in_order(operator: str) -> dict[str, Factor]:
     return dict(sorted(factors(operator).items(), key=lambda one: not one[1].is_size))
 
 
+def _shared_key(operator: Operator, name: str, case_id: str) -> str:
+    """Make the text by which neighbours choose a factor alike; "" if each chooses for itself."""
+    stream, _, last = case_id.rpartition("/")
+    seed, number = map(int, last.split("-"))
+    window, place = divmod(number, WINDOW)
+    shape = f"{seed}/{window * SHAPES + place % SHAPES}"
+    meaning, forms = _structure(operator, name)
+    if meaning:
+        return f"{shape}\0{meaning}"
+    return f"{stream}/{shape}/{place // SHAPES // FORMED}\0{name}" if forms else ""
+
+
 @functools.cache
-def _structure(operator: Operator, name: str) -> str:
-    """Name what a factor decides of the shapes of a GRU; "" for a factor that decides nothing of them."""
-    if name in operator.sizes:
-        return operator.sizes[name]
-    biases = {t.together or t.name for t in operator.inputs if t.role == "b"}
+def _structure(operator: Operator, name: str) -> tuple[str, bool]:
+    """Name what a factor decides of any GRU's shapes; say whether it decides how tensors are given."""
+    tensors = (*operator.inputs, *operator.outputs)
+    biases = {t.together or t.name for t in tensors if t.role == "b"}
     one = operator.attribute(name)
-    meaning = one.sets if one else "bias" * (name in biases)
-    return meaning if meaning in ("direction", "reset_after", "bias_inside", "bias") else ""
-
-
-def _shape(number: int) -> int:
-    """Find which of a seed's shapes a question has."""
-    return number // WINDOW * SHAPES + number % SHAPES
+    meaning = operator.sizes.get(name) or (one.sets if one else "bias" * (name in biases))
+    if name in operator.sizes or meaning in ("direction", "reset_after", "bias_inside", "bias"):
+        return meaning, True
+    decides = {word for t in tensors for form in t.forms for word in form.when}
+    decides |= {t.together or t.name for t in tensors if t.role != "lengths"} | {*operator.types}
+    return "", name in decides
 
 
 def _below(text: str, count: int) -> int:
@@ -214,13 +224,12 @@ def _usual(operator: Operator, factor: Factor) -> list[Any]:
     if factor.is_size:
         return [*_USUAL_SIZES[operator.sizes[factor.name]]]
     if factor.name.endswith("_scale"):
-        span = {"from": -8, "to": 4}
-        return [{"value": 0, "weight": 20.0}, span]
+        return [{"value": 0, "weight": 20.0}, {"from": -8, "to": 4}]
     one = operator.attribute(factor.name)
     ends = {"alpha": (0.25, 1.25), "beta": (-0.5, 0.75), "clip": (0.05, 4.0)}
     if one and one.sets in ends:
         low, high = ends[one.sets]
-        span = {"from": low, "to": high}
+        span: dict[str, float] = {"from": low, "to": high}
         return [ABSENT, {"each": [span]} if one.is_list else span]
     if one and one.is_list:
         return [ABSENT, {"each": [*one.choices], "weight": 3.0}] if one.choices else [ABSENT]

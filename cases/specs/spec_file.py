@@ -212,15 +212,17 @@ def _choices(factor: Factor, of: Any) -> Any:
     weight = {"weight": Annotated[float, Field(gt=0, allow_inf_nan=False)]}
     needed = typing_extensions.Required
     ends = {"from": needed[int | float], "to": needed[int | float]}
-    entries = needed[Annotated[list[Any], Field(min_length=1)]]
+    several: Any = Annotated[list[Any], Field(min_length=1)]
     kinds = [
         of,
         _mapping("Weighted", {"value": needed[of], **weight}),
         Annotated[_mapping("Range", ends | weight), AfterValidator(check_range)],
-        Annotated[_mapping("Each", {"each": entries, **weight}), AfterValidator(check_each)],
+        Annotated[
+            _mapping("Each", {"each": needed[several], **weight}), AfterValidator(check_each)
+        ],
     ]
     expected = f"{factor.values.expected}; or a mapping with value, with from and to, or with each"
-    choice = Annotated[either(*kinds), Field(union_mode="left_to_right"), _saying(expected)]
+    choice: Any = Annotated[either(*kinds), Field(union_mode="left_to_right"), _saying(expected)]
     return Annotated[list_of(choice), Field(min_length=1)]
 
 

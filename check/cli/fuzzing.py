@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import format_table, put, say
+from ...cases.console import format_table, put, say, show_progress
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
 from ...cases.selection import DTYPES
@@ -85,19 +84,20 @@ def fuzz_command(
         raise click.UsageError("give --runtime NAME")
     spaces, demanded = load_spaces(specs, operators), chosen_criteria(**criteria)
     expectations = load_expectations(expect) if expect else []
-    with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
-        found = fuzz(
-            source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs,
-            seconds=minutes and 60.0 * minutes, expectations=expectations,
-            replay=open_set(replay) if replay else None, advance=_draw,
-        )  # fmt: skip
-    endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-    with contextlib.closing(endless) as source, contextlib.suppress(KeyboardInterrupt):
-        if not found.interrupted:
-            found.shrink(source, _draw_shrinking)
+    with show_progress("fuzzing", cases) as progress:
+        with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
+            found = fuzz(
+                source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs,
+                seconds=minutes and 60.0 * minutes, expectations=expectations,
+                replay=open_set(replay) if replay else None,
+                advance=lambda found: progress.tell(_so_far(found), found.asked_to),
+            )  # fmt: skip
+        endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
+        with contextlib.closing(endless) as source, contextlib.suppress(KeyboardInterrupt):
+            if not found.interrupted:
+                found.shrink(source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0))
     with ignoring_interrupts():
         paths = write_found(found, out)
-        _clear()
         for line in fuzz_lines(found):
             say(line)
         for path in paths:
@@ -105,27 +105,14 @@ def fuzz_command(
     raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
 
 
-def _draw(found: Fuzzed) -> None:
-    if sys.stderr.isatty():
-        asked, _, offered = map(
-            sum, zip(*(one.counts() for one in found.pairs.values()), strict=True)
-        )
-        rate = found.asked_to / max(found.seconds, 1e-9)
-        put(
-            f"\r\033[K{found.asked_to} questions, {rate:.0f} a second, "
-            f"{100 * asked / offered:.0f} % of pairs, {len(found.new)} new findings",
-            err=True,
-        )
-
-
-def _draw_shrinking(one: FuzzFinding) -> None:
-    if sys.stderr.isatty():
-        put(f"\r\033[Kshrinking: {one.about[:60]}", err=True)
-
-
-def _clear() -> None:
-    if sys.stderr.isatty():
-        put("\r\033[K", err=True)
+def _so_far(found: Fuzzed) -> str:
+    """Say what was found so far, for the live line."""
+    asked, _, offered = map(sum, zip(*(one.counts() for one in found.pairs.values()), strict=True))
+    rate = found.asked_to / max(found.seconds, 1e-9)
+    return (
+        f"{rate:.0f} questions/s, {100 * asked / offered:.0f} % of pairs, "
+        f"{plural(len(found.new), 'new finding')}"
+    )
 
 
 def fuzz_headline(found: Fuzzed) -> str:

@@ -27,7 +27,7 @@ _MOST_NAMED = 5
 
 
 def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
-    """Return the block of the only case whose id is, or matches, `wanted`, and its file.
+    """Return the block of the only case whose id is, or matches, `wanted`, and where it is.
 
     Raises GrucibleError where no case or several match, and where the block lacks the tolerances of a class.
     """
@@ -38,7 +38,8 @@ def find_case(vectors: Path | None, wanted: str) -> tuple[Block, str]:
     )
     found = opened.one(_choose(wanted, opened.ids, nothing))
     check_classes(found.file.path, found.block)
-    return found.block, str(found.file.path)
+    made = opened.more is not None and found.file.path.is_relative_to(opened.more)
+    return found.block, "memory, made from its id" if made else str(found.file.path)
 
 
 def _choose(wanted: str, ids: Sequence[str], nothing: str) -> str:

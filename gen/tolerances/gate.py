@@ -8,7 +8,7 @@ tolerance would admit zero.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -27,12 +27,12 @@ No element of such a case has an infinite tolerance."""
 
 
 def objections(
-    under: Mapping[ReadingNames, ErrorBounds], roles: Collection[str], dtype: str
+    under: Mapping[ReadingNames, ErrorBounds], roles: Mapping[str, Array], dtype: str
 ) -> dict[int, str]:
     """Say by row why a stacked case is too ill-conditioned to judge by; good rows are left out.
 
-    `under` has the bounds by reading, in the classes of `dtype`; `roles` are those of the outputs that
-    count.
+    `under` has the bounds by reading, in the classes of `dtype`; `roles` mark (n,) which cases have an output
+    of each role.
     """
     found: dict[int, str] = {}
     for reading, bounds in under.items():
@@ -96,8 +96,10 @@ def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
     yield from ((row, why) for row in np.flatnonzero(bounds.straddles[:, at]).tolist())
 
 
-def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterator[tuple[int, str]]:
-    for role in (role for role in ("y", "ho") if role in roles):
+def _unsharp(
+    bounds: ErrorBounds, roles: Mapping[str, Array], dtype: str
+) -> Iterator[tuple[int, str]]:
+    for role, has in roles.items():
         values, errors = bounds.of(role)
         limit = errors[..., _place(dtype, "float32")].reshape(len(values), -1)
         values, computed = np.abs(values).reshape(limit.shape), limit > 0
@@ -105,7 +107,7 @@ def _unsharp(bounds: ErrorBounds, roles: Collection[str], dtype: str) -> Iterato
             sharp = computed & (limit < GATE * np.maximum(values, GATE_FLOOR))
         count = computed.sum(axis=1)
         shares = np.where(count > 0, sharp.sum(axis=1) / np.maximum(count, 1), 1.0)
-        for row in np.flatnonzero(shares < GATE_SHARE).tolist():
+        for row in np.flatnonzero(has & (shares < GATE_SHARE)).tolist():
             yield (
                 row,
                 f"float32 arithmetic is proven to be within {GATE:g} of the value for only "

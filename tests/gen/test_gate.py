@@ -79,7 +79,7 @@ def bounds(
 
 def objection(under: Mapping[Any, ErrorBounds], dtype: str = "float32") -> str:
     """What the gate says of one case."""
-    return objections(under, ("y", "ho"), dtype).get(0, "")
+    return objections(under, dict.fromkeys(("y", "ho"), np.ones(1, bool)), dtype).get(0, "")
 
 
 SHARP, DULL = 0.999 * GATE * GATE_FLOOR, 1.001 * GATE * GATE_FLOOR
@@ -127,7 +127,8 @@ def test_every_output_that_is_asked_for_must_be_sharp_under_every_reading() -> N
         end = f"of {role}; take fewer steps, smaller sizes or a smaller draw"
         assert objection({STORED: bad, OTHER: good}).endswith(end)
         assert objection({STORED: good, OTHER: bad}).endswith(f"{end}, under {OTHER[0]}")
-        asked = [list(objections({STORED: bad}, (one,), "float32")) for one in ("y", "ho")]
+        every = np.ones(len(bad.ho), bool)
+        asked = [list(objections({STORED: bad}, {one: every}, "float32")) for one in ("y", "ho")]
         assert asked == [[0] * (role == one) for one in ("y", "ho")]
 
 
