@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
 from ..cases.console import format_own_error, say
+from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import about as about_reading
@@ -26,10 +28,10 @@ from ..cases.question import Question
 from ..cases.selection import AND, matches
 from ..cases.specs.pairs import PairsAsked
 from ..cases.specs.random_space import RandomSpace
-from ..gen.drawing import bytes_of
+from ..gen.drawing import LAST, bytes_of
 from ..gen.files import open_executor
 from ..gen.making import Made, make_random
-from ..gen.posed import Posed, write_answered
+from ..gen.posed import Posed, answered_block, write_answered
 from ..gen.variants.known import variant_called
 from ..vectors.block import Block
 from ..vectors.case import rows_of
@@ -46,7 +48,7 @@ from .judging.expectations import Expectation
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .observed.isolated import GONE
-from .observed.source import Source, stack_replies
+from .observed.source import Source, observe_block, stack_replies
 from .shrink import SHRUNK, Shrunk, shrink, shrunk_id
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
@@ -79,7 +81,10 @@ class FuzzFinding:
     where: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: dict[tuple[str, str], Expectation | None] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    looks_like: set[str] = field(default_factory=set)
+    """What explains shrunk cases, where nothing explains the larger ones."""
+    unsteady: str = ""
+    """Why a case could not be shrunk: perhaps it does not fail again."""
 
     @property
     def new(self) -> bool:
@@ -335,7 +340,7 @@ class Fuzzed:
     def count_pairs(self, made: Made, results: Mapping[str, CaseResult]) -> None:
         """Count the pairs of values that were asked, and the questions that could not be drawn."""
         self.undrawn.update(made.impossible)
-        self.undrawn.update(mask(one.why) for one in made.undrawn)
+        self.undrawn.update(mask(one.why.partition(LAST)[2] or one.why) for one in made.undrawn)
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
@@ -359,21 +364,35 @@ class Fuzzed:
         every = [(one, block) for one in self.new for block, _ in one.cases[:SHRINKS]]
         for one, block in every:
             seconds = min(SHRINK_SECONDS, until - time.monotonic())
-            if seconds > 0 and not one.notes:
+            if seconds > 0 and not one.unsteady:
                 advance(one)
                 try:
                     one.shrunk.append(shrink(block, source, self.criteria, seconds))
+                    self._explain_shrunk(source, one, one.shrunk[-1])
                 except GrucibleError as error:
-                    one.notes.append(str(error))
+                    one.unsteady = str(error)
+
+    def _explain_shrunk(self, source: Source, one: FuzzFinding, small: Shrunk) -> None:
+        """Find what a shrunk case looks like if nothing explained the larger one."""
+        if one.diagnosis is None and small.result.verdict == "failed":
+            block = answered_block(small.question)
+            outputs = observe_block(source, block).outputs
+            part = FailingBlock(block, outputs, self.criteria[block.dtype])
+            found = self._diagnosis(source, [part], {small.result.id: small.result})
+            one.looks_like |= {finding.about for finding in found.findings if finding.certain}
 
 
 def _widen(glob: str) -> str:
     """Leave all out of a glob but operator and dtype: a known finding has any other ids here."""
     found = []
     for one in glob.split(AND):
-        parts = one.split("/")
-        parts[-1] = "*"
-        found.append("/".join([parts[0], "*", *parts[2:]] if len(parts) == 4 else parts))
+        operator, *parts = one.split("/")
+        dtype = (
+            parts[-2]
+            if len(parts) > 1 and any(fnmatchcase(d, parts[-2]) for d in FLOAT_TYPES)
+            else "*"
+        )
+        found.append(f"{operator}/*/{dtype}/*" if parts else "*")
     return AND.join(found)
 
 

@@ -147,6 +147,8 @@ FEW_ATTEMPTS = (0, 7)
 """The draws of a case of a random space: there are others to ask."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
 """Maximum bytes and cases that are answered together; a single case may have more bytes."""
+LAST = "; the last: "
+"""The text before the reason for the last draw of a case."""
 ORDINARY = (
     "tier nonportable is for cases that depend on NaN, infinity, overflow, subnormal numbers or the sign of "
     "a zero, and this case does not; leave the tier out"
@@ -253,7 +255,7 @@ def make_chunks(
             blocks[place] += [block] if block else []
             rows = [*pending[place]]
             pending[place] = {rows[row]: refused[row] for row in sorted(refused)}
-    tried = f"{len(attempts)} draws with seed {seed} failed; the last: "
+    tried = f"{len(attempts)} draws with seed {seed} failed{LAST}"
     made: list[Chunk] = []
     for cases, found, reasons in zip(parts, blocks, pending, strict=True):
         undrawn = [Undrawn(cases[row], tried + why) for row, why in reasons.items()]

@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 200,
-    "cases": 5_794,
+    "cases": 5_824,
     "vectors": 2_430,
-    "gen": 4_614,
+    "gen": 4_647,
     "gen/variants": 2_998,
-    "check": 14_615,
-    "check/diagnosis": 3_179,
-    "tests": 28_487,
+    "check": 14_617,
+    "check/diagnosis": 3_185,
+    "tests": 28_504,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_645, 198, 28_666
+PACKAGE, MODULES, WORDS = 27_711, 198, 29_106
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_069}
 """Maximum words of a page."""

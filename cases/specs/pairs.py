@@ -210,7 +210,8 @@ def _offered(space: RandomSpace, entry: Any) -> Iterator[tuple[str, Any]]:
             elif "value" in choice:
                 found = [choice["value"]]
             elif "each" in choice:
-                found = [[one] * n for one in choice["each"] for n in (2, 4)]
+                entries = [e["from"] if isinstance(e, dict) else e for e in choice["each"]]
+                found = [[one] * length for one in entries for length in (2, 4)]
             else:
                 low, high = choice["from"], choice["to"]
                 found = [low, *(one for one in factor.least if low <= one <= high)]

@@ -36,10 +36,21 @@ TRIED, SHARED = 32, 8
 """Maximum assignments that are tried for a question; the first share with neighbours what they can."""
 _NUMBER = re.compile(r"(0|[1-9]\d{0,17})-(0|[1-9]\d{0,17})", re.ASCII)
 _USUAL_SIZES: dict[str, Sequence[Any]] = {
-    "batch": [1, 2, 3, 4, 5, {"from": 1, "to": 18}],
-    "time": [1, 2, 3, 4, 5, {"from": 1, "to": 17}],
-    "input": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 1, "to": 33}],
-    "hidden": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 1, "to": 33}],
+    "batch": [1, 2, 3, 4, 5, {"from": 6, "to": 18}],
+    "time": [1, 2, 3, 4, 5, {"from": 6, "to": 17}],
+    "input": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 15, "to": 17, "weight": 0.5}, {"from": 1, "to": 33}],
+    "hidden": [
+        1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+        9,
+        {"from": 15, "to": 17, "weight": 0.5},
+        {"from": 1, "to": 33},
+    ],
 }
 """Sizes of the built-in spaces, on both sides of the widths of vectors."""
 _WEIGHTS = {"ordinary": 30.0, "x8": 4.0, "x64": 2.0, "present": 3.0, "full": 4.0}

@@ -35,7 +35,7 @@ _NAMED = 3
               help="End after M minutes.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 10**18 - 1),
               help="Ask other questions.")  # fmt: skip
-@click.option("--operator", "operators", multiple=True, type=click.Choice([*OPERATORS]),
+@click.option("--operator", "operators", multiple=True, metavar="NAME", type=click.Choice([*OPERATORS]),
               help="Only questions of this operator. Repeatable.")  # fmt: skip
 @DTYPES
 @click.option("--expect", type=options.FILE, metavar="FILE",
@@ -162,8 +162,9 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     yield from wrap(places, 2, 4)
     for reason in dict.fromkeys(e.reason for e in one.expected.values() if e):
         yield from wrap(f"expected: {reason}", 2, 4)
-    for note in one.notes:
-        yield from wrap(note, 2, 4)
+    for about in one.looks_like:
+        yield from wrap(f"the smaller case looks like: {about}", 2, 4)
+    yield from wrap(one.unsteady, 2, 4) if one.unsteady else ()
     for small in one.shrunk:
         yield id_line(small.question.id, 2)
         yield from wrap(how_far_off(small.result), 4)
@@ -185,7 +186,7 @@ def _counts(found: Fuzzed) -> Iterator[str]:
         yield from ["", f"{plural(count, 'question')} could not be drawn:"]
         for why, n in found.undrawn.most_common(_NAMED):
             yield from wrap(f"{n:6}  {why}", 0, 10)
-        if more := len(found.undrawn) - _NAMED > 0:
+        if (more := len(found.undrawn) - _NAMED) > 0:
             yield f"        and {plural(more, 'other reason')}"
 
 
