@@ -51,6 +51,14 @@ class _Rooms(click.Group):
         command: click.Command = getattr(found, f"{cmd_name}_command")
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; suggest another one for a name that is none."""
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from .cases.console import suggest
+
+            ctx.fail(f"no command {args[0]!r}{suggest(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])

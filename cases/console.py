@@ -6,6 +6,7 @@ Importing this module is cheap: it imports rich only to draw tables and bars.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import shlex
@@ -36,6 +37,8 @@ Control characters, marks that change the direction of writing, surrogates, line
 """
 _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[", re.MULTILINE)
 """The beginnings of commands to GitHub Actions: `::error::…` at a line's start, `##[error]…` anywhere."""
+_SHORT = re.compile(r"^(b?)fp?(?=\d)")
+"""The beginning of short names of types: fp16, f32, bf16."""
 _WIDEST = 10_000
 """Maximum characters of a table's line; ids of cases are long."""
 
@@ -55,6 +58,14 @@ def escape(text: str) -> str:
 def escape_commands(text: str) -> str:
     r"""Escape commands to GitHub Actions: `::` at a line's start becomes \x3a:, and `##[` becomes ##\x5b."""
     return _WORKFLOW_COMMAND.sub(lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a", text)
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """Suggest the known word that begins with a mistaken one, or is most like it; "" where none is."""
+    names, some = list(known), _SHORT.sub(r"\1float", word[:MOST_SENTENCE])
+    near = [one for one in names if some and one.startswith(some)]
+    near = near or difflib.get_close_matches(some, names, 1, 0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def say(line: str = "", *, err: bool = False) -> None:

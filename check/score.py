@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cases.console import suggest
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.values import value_text
@@ -20,7 +21,7 @@ from ..gen.variants.work import too_large
 from ..vectors.block import Block
 from ..vectors.vector_set import VectorSet
 from .judging.criterion import check_classes
-from .judging.expectations import is_misreading, nearest
+from .judging.expectations import is_misreading
 
 ENOUGH = 3
 """Minimum cases of a dtype that must catch a misreading for it to count as caught."""
@@ -106,7 +107,7 @@ def score(
     has, and where no case is selected.
     """
     if misreading and not is_misreading(misreading):
-        near = nearest(misreading, [*CATALOGUE])
+        near = suggest(misreading, CATALOGUE)
         raise GrucibleError(f"{misreading!r} is no misreading{near}; `grucible score` lists them")
     found = Score()
     for selected in vectors.slices():

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import __version__
+from ..cases.console import suggest
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.question import too_large, why_no_theme
@@ -110,7 +111,19 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
         elif found and found[0] in spec.model.dtypes:
             return RandomSpace(spec).case(*found)
     where = f"{paths[0]}" if paths else "the shipped specs"
-    raise GrucibleError(f"no case of {where} is called {case_id!r}")
+    raise GrucibleError(f"no case of {where} is called {case_id!r}{_suggest_id(case_id, paths)}")
+
+
+def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
+    """Suggest the operator, the theme or the id that is most like a mistaken one of case specs."""
+    operator, theme, *_ = [*case_id.split("/"), ""]
+    if operator not in OPERATORS:
+        return suggest(operator, OPERATORS)
+    every = [one for one in find_specs(paths) if one.model.operator == operator]
+    mine = [one for one in every if one.theme == theme]
+    if not mine:
+        return suggest(f"{operator}/{theme}", [f"{operator}/{one.theme}" for one in every])
+    return suggest(case_id, [one.id for spec in mine for one in expand(spec)])
 
 
 def _shipped_specs(case_id: str) -> Iterator[CaseSpecFile]:

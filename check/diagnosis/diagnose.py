@@ -156,7 +156,7 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
 def _one_step_at_a_time(search: Search, local: Local) -> list[Explanation]:
     """Find what explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explanation] = {}
-    bases = _within_a_step(search.best(MOST_BASES))
+    bases = _before_outputs(search.best(MOST_BASES))
     for _ in range(ROUNDS):
         left = ~search.explained & ~_by_steps(placed.values(), local.count)
         sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
@@ -169,15 +169,16 @@ def _one_step_at_a_time(search: Search, local: Local) -> list[Explanation]:
         placed |= {one.names: one for one in tried if all(v.within_a_step for v in one.variants)}
         order = _best_first(placed.values())
         mine = [v for one in order for v in one.variants if not v.arithmetic]
-        bases = _within_a_step([*mine, *search.best(MOST_BASES)])
+        bases = _before_outputs([*mine, *search.best(MOST_BASES)])
     order = _best_first(placed.values())
     search.found = list({v.name: v for one in order for v in one.variants}.values())
     return order
 
 
-def _within_a_step(variants: Iterable[Variant]) -> list[Variant]:
-    """List the first variants that a step tells, without those that are there twice."""
-    return list({v.name: v for v in variants if v.within_a_step}.values())[:MOST_BASES]
+def _before_outputs(variants: Iterable[Variant]) -> list[Variant]:
+    """List the first variants that leave outputs as they are computed, each once."""
+    inside = (v for v in variants if not (v.outputs or v.last))
+    return list({v.name: v for v in inside}.values())[:MOST_BASES]
 
 
 def _by_steps(placed: Iterable[Explanation], count: int) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...cases.console import shorten
+from ...cases.console import shorten, suggest
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.operators.readings import ReadingNames
@@ -121,9 +121,8 @@ def _demanded(text: str) -> Mapping[str, Criterion]:
     classes = dict.fromkeys(name for names in known.values() for name in names)
     what, expected = ("class of arithmetic", classes) if known else ("dtype", CLASSES)
     wrong = name if known else dtype
-    raise GrucibleError(
-        f"--arithmetic {text}: {wrong!r} is not a {what}; expected one of {', '.join(expected)}"
-    )
+    why = f"{wrong!r} is not a {what}{suggest(wrong, expected)}"
+    raise GrucibleError(f"--arithmetic {text}: {why}; expected one of {', '.join(expected)}")
 
 
 def check_classes(file: Path, block: Block) -> None:

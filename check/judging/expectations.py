@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import product
 
+from ...cases.console import suggest
 from ...cases.errors import GrucibleError
 from ...cases.question import names_invalid
 from ...cases.selection import Ids, is_glob, literal, matches
@@ -74,13 +74,13 @@ class Expectation:
         classes = list(dict.fromkeys(one.name for found in CLASSES.values() for one in found))
         for name in self.observed:
             if name not in classes:
-                why = f"there is no class {name!r}{nearest(name, classes)}; expected one of "
+                why = f"there is no class {name!r}{suggest(name, classes)}; expected one of "
                 raise BadExpectation(self.cases, "observed", why + ", ".join(classes))
         for name in self.diagnosis:
             if name != UNEXPLAINED and not is_misreading(name):
                 from ...gen.variants.catalogue import CATALOGUE
 
-                why = f"there is no misreading {name!r}{nearest(name, [*CATALOGUE])}"
+                why = f"there is no misreading {name!r}{suggest(name, CATALOGUE)}"
                 raise BadExpectation(self.cases, "diagnosis", f"{why}; `grucible score` lists them")
 
     @property
@@ -111,12 +111,6 @@ def is_misreading(name: str) -> bool:
     except (LookupError, ValueError, ArithmeticError):
         return False
     return True
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Suggest the name that is most like one that is none; "" where none is like it."""
-    near = get_close_matches(name[:MOST_GLOB], names, 1, 0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 @dataclass(frozen=True)

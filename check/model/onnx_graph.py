@@ -23,7 +23,7 @@ from ...cases.operators.onnx import GRU
 from ...cases.question import QuestionError
 from ..importing.readers import ONNX_DOMAINS, check_opset, gru_node
 from ..runtimes.onnx_files import loader_of
-from ..runtimes.runtime import load_runtime, suggest
+from ..runtimes.runtime import guess, load_runtime
 from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
 
 _NAMES = ("onnxruntime", "onnx-reference", "openvino-onnx", "opencv", "tract", "mnn", "mnn-kernel")
@@ -123,7 +123,7 @@ def _runner(runtime: str, file: str) -> tuple[_Run, str]:
     if runtime not in RUNTIMES:
         expected = ", ".join(RUNTIMES)
         raise GrucibleError(
-            f"runtime {runtime} runs no ONNX model; {suggest(runtime, RUNTIMES)}expected one of {expected}, "
+            f"runtime {runtime} runs no ONNX model{guess(runtime, RUNTIMES)}; expected one of {expected}, "
             "or package.module:function"
         )
     load, version = loader_of(RUNTIMES[runtime])

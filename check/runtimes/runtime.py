@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import os
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ...cases.console import format_error, join_lines, shorten
+from ...cases.console import format_error, join_lines, shorten, suggest
 from ...cases.dtypes import Array
 from ...cases.errors import RuntimeNotUsable
 from ...cases.question import Question
@@ -136,20 +135,19 @@ def registered_runtime(name: str) -> EntryPoint:
     known = {point.name: point for point in registered_runtimes()}
     if name not in known:
         raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown; {suggest(name, known)}expected one of {', '.join(known)}, or "
+            f"runtime {name!r} is unknown{guess(name, known)}; expected one of {', '.join(known)}, or "
             "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
         )
     return known[name]
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def guess(name: str, known: Iterable[str]) -> str:
     """Guess what the user meant: a function in a file, a program, or a similar name."""
-    near = difflib.get_close_matches(name, known, n=1)
     if name.endswith(".py"):
-        near = [shlex.quote(f"./{Path(name)}:run")]
-    elif os.path.isfile(name) and os.access(name, os.X_OK):  # noqa: PTH113 - any text
-        near = [shlex.quote(f"exec: {shlex.quote(name)}")]
-    return f"did you mean {near[0]}? " if near else ""
+        return f" (did you mean {shlex.quote(f'./{Path(name)}:run')}?)"
+    if os.path.isfile(name) and os.access(name, os.X_OK):  # noqa: PTH113 - any text
+        return f" (did you mean {shlex.quote(f'exec: {shlex.quote(name)}')}?)"
+    return suggest(name, known)
 
 
 def describe_runtime(name: str, run: Any) -> Runtime:

@@ -244,7 +244,7 @@ def test_a_list_that_says_it_wrongly_is_refused_with_its_line(
     ("given_fields", "told"),
     [
         ({"message": ("",)}, "message: ('',); expected a text"),
-        ({"observed": ("flaot32",)}, "there is no class 'flaot32'; did you mean 'float32'?"),
+        ({"observed": ("flaot32",)}, "there is no class 'flaot32' (did you mean 'float32'?)"),
         ({"diagnosis": "clip-ignored@last-hidden-unit"}, "there is no misreading"),
         ({"diagnosis": "z-scaled=much"}, "there is no misreading"),
         ({"cases": ""}, "cases: ''; expected a text"),

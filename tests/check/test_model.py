@@ -367,7 +367,7 @@ def test_models_that_cannot_be_judged_get_one_line(
     bad(command("model", tmp_path / "none.onnx", *ask), "no such file")
     bad(command("model", tmp_path, *ask), "is no file")
     bad(command("model", enhancer, "--runtime", "torch"), "./file.py:function")
-    bad(command("model", enhancer, "--runtime", "openvno"), "did you mean openvino?")
+    bad(command("model", enhancer, "--runtime", "openvno"), "did you mean 'openvino'?")
 
 
 def test_inputs_that_do_not_fit_get_one_line(

@@ -84,6 +84,23 @@ def test_show_nothing(wanted: str, some_vectors: Path, command: Command) -> None
     assert f"vectors is called {wanted!r}" in said
 
 
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("onnx.GRU14/plain/float32/default", "onnx.GRU-14"),
+        ("onnx.GRU-14/plan/float32/default", "onnx.GRU-14/plain"),
+        ("onnx.GRU-14/plain/float32/defualt", "onnx.GRU-14/plain/float32/default"),
+        ("onnx.GRU-14/plain/float32/clip", "onnx.GRU-14/plain/float32/clip0.5"),
+        ("onnx.GRU-14/plain/fp32/default", "onnx.GRU-14/plain/float32/default"),
+    ],
+)
+def test_a_mistaken_id_is_answered_with_the_nearest(
+    wanted: str, meant: str, command: Command
+) -> None:
+    said = command("show", wanted).said_in_one_line().rstrip()
+    assert said.endswith(f"is called {wanted!r} (did you mean {meant!r}?)")
+
+
 def test_show_several(some_vectors: Path, command: Command) -> None:
     ended = command("show", some_vectors, "*good")
     assert (ended.status, ended.out) == (2, "")

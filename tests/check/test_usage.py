@@ -49,7 +49,10 @@ def test_help(command: Command) -> None:
     bad_usage(
         command("cases", "--list", "--schema"), "--list and --schema do not go together; give"
     )
-    bad_usage(command("chek"), "No such command 'chek'; see: grucible --help$")
+    bad_usage(
+        command("chek"), r"no command 'chek' \(did you mean 'check'\?\); see: grucible --help$"
+    )
+    bad_usage(command("xyzzy"), "no command 'xyzzy'; see: grucible --help$")
     ended = command()
     assert (ended.status, ended.out) == (2, "")
     assert ended.err.startswith("Usage: grucible [OPTIONS] COMMAND [ARGS]...\n")
