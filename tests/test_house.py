@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 200,
-    "cases": 5_824,
-    "vectors": 2_430,
-    "gen": 4_647,
+    "top": 205,
+    "cases": 5_835,
+    "vectors": 2_426,
+    "gen": 4_660,
     "gen/variants": 2_998,
-    "check": 14_617,
-    "check/diagnosis": 3_185,
-    "tests": 28_504,
+    "check": 14_609,
+    "check/diagnosis": 3_186,
+    "tests": 28_524,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_711, 198, 29_106
+PACKAGE, MODULES, WORDS = 27_735, 198, 29_122
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_069}
 """Maximum words of a page."""
