@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_998,
     "check": 14_609,
     "check/diagnosis": 3_186,
-    "tests": 28_524,
+    "tests": 28_527,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_735, 198, 29_122
+PACKAGE, MODULES, WORDS = 27_735, 198, 29_653
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_069}
 """Maximum words of a page."""
