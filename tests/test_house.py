@@ -27,9 +27,9 @@ LINES = {
     "tests": 28_527,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_735, 198, 29_653
+PACKAGE, MODULES, WORDS = 27_735, 198, 29_666
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_069}
+WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
