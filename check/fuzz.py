@@ -173,7 +173,8 @@ class Fuzzed:
             gone = (r for r in some if r.status == "missing" or r.message.startswith(GONE))
             self.stopped = self.stopped or next((one.message for one in gone), "")
             observed, criterion = stack_replies(block, some), self.criteria[block.dtype]
-            found = judge_block("", block, observed, Grade(block.dtype, criterion))
+            grade = Grade(block.dtype, criterion)
+            found = judge_block("", block, observed, grade, with_noise=False)
             again.see(block, found)
             self._keep(block, found)
             results |= {one.id: one for one in found}

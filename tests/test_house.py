@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_426,
     "gen": 4_660,
     "gen/variants": 2_998,
-    "check": 14_609,
+    "check": 14_614,
     "check/diagnosis": 3_186,
     "tests": 28_527,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_735, 198, 29_666
+PACKAGE, MODULES, WORDS = 27_740, 198, 29_666
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
