@@ -27,7 +27,7 @@ LINES = {
     "tests": 28_527,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_740, 198, 29_666
+PACKAGE, MODULES, WORDS = 27_740, 198, 29_715
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
