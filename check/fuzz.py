@@ -291,8 +291,8 @@ class Fuzzed:
         for alone in (part.rows(np.array([row])) for part in parts for row in range(len(part))):
             block = alone.block
             about = f"{UNEXPLAINED}, {block.operator} {block.dtype}"
-            key = (UNEXPLAINED, block.operator, block.dtype)
-            self._find(key, about, block, results[block.ids[0]], None, alone)
+            group = (UNEXPLAINED, block.operator, block.dtype)
+            self._find(group, about, block, results[block.ids[0]], None, alone)
 
     def _known(
         self, part: FailingBlock, results: Mapping[str, CaseResult]
