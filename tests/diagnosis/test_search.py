@@ -10,11 +10,11 @@ import pytest
 from diagnosis.blocks import core_blocks, variants_run
 from diagnosis.wrong import CELL, SEQUENCE
 
-from grucible.cases.dtypes import Arrays
+from grucible.cases.dtypes import FLOAT_TYPES, Arrays
 from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
-from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.failing import FailingBlock, room
 from grucible.check.diagnosis.finding import Explanation
 from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
@@ -63,6 +63,15 @@ def test_a_case_that_passed_excludes_what_gives_clearly_something_else() -> None
     assert found.all(axis=1).tolist() == [True, True, False, False]
     assert found.any(axis=1).tolist() == [True, True, False, False]
     assert not excluded(block, [[HALVED]], REQUIRED, share=1e-6).any()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_right_zeros_admit_no_large_numbers(dtype: str) -> None:
+    """What underflow may lose of a zero grows with a number that is given no further than rounding does."""
+    kind = FLOAT_TYPES[dtype]
+    least = 2.0 ** (kind.least_exponent + kind.precision - 1)
+    admitted = room(np.array([[least]]), np.array([[[0.5]]]), np.zeros((1, 1)), kind)
+    assert 0.0 < admitted.max() <= 8.0 * 2.0**-kind.precision
 
 
 def test_what_passed_contradicts_what_is_off_by_twice_what_was_admitted() -> None:
