@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -44,7 +45,8 @@ from .diagnosis.finding import ASKED_AGAIN, NO_VARIANTS, Diagnosis, Finding
 from .expecting import apply_expectation
 from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
-from .judging.expectations import Expectation
+from .judging.expectations import UNEXPLAINED as ANY_NUMBERS
+from .judging.expectations import Expectation, of_invalid
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .observed.isolated import GONE
@@ -71,25 +73,22 @@ class FuzzFinding:
     """One way in which a runtime went wrong, in `count` cases; a few small ones are kept.
 
     `diagnosis` is what explains wrong numbers, None where nothing does and for errors. `where` counts by
-    operator and dtype; `expected` says for each which expectation holds there, if one does.
+    operator and dtype; `expected` has for each the first expectation that is met there. It is `new` if
+    none is.
     """
 
     about: str
-    diagnosis: Finding | None = None
+    diagnosis: Finding | None
+    new: bool
     count: int = 0
     cases: list[tuple[Block, CaseResult]] = field(default_factory=list)
     where: Counter[tuple[str, str]] = field(default_factory=Counter)
-    expected: dict[tuple[str, str], Expectation | None] = field(default_factory=dict)
+    expected: dict[tuple[str, str], Expectation] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
     looks_like: set[str] = field(default_factory=set)
     """What explains shrunk cases, where nothing explains the larger ones."""
     unsteady: str = ""
     """Why a case could not be shrunk: perhaps it does not fail again."""
-
-    @property
-    def new(self) -> bool:
-        """Whether no expectation holds for it in some operator and dtype."""
-        return not all(self.expected.get(place) for place in self.where)
 
     def questions(self) -> Iterator[Question]:
         """Yield the questions to keep: shrunk ones first, then those that were not shrunk."""
@@ -130,7 +129,7 @@ class Fuzzed:
     asked_to: int = 0
     replayed: int = 0
     asked_again: int = 0
-    findings: dict[object, FuzzFinding] = field(default_factory=dict)
+    findings: dict[tuple[object, bool], FuzzFinding] = field(default_factory=dict)
     pairs: dict[str, PairsAsked] = field(default_factory=dict)
     seconds: float = 0.0
     stopped: str = ""
@@ -185,14 +184,14 @@ class Fuzzed:
         if not self.stopped:
             again.ask(source, self.criteria)
         self.asked_again += again.asked
+        results = {one.id: one for one in again.apply([*results.values()])}
         for block in again.sample:
-            if now := again.wrong.get(block.ids[0]):
-                results[now.id] = replace(now, verdict="failed")
-                self._find(ASKED_AGAIN, CHANGES, block, now)
+            if block.ids[0] in again.wrong:
+                self._find(ASKED_AGAIN, CHANGES, block, results[block.ids[0]])
         self._explain(source, failing, results)
         for one in results.values():
-            self.tally[one.operator, one.dtype, one.verdict] += one.decides
-            self.undeciding += not one.decides
+            self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
+            self.undeciding += not _counts(one)
         return results
 
     def _keep(self, block: Block, results: Sequence[CaseResult]) -> None:
@@ -221,21 +220,22 @@ class Fuzzed:
     ) -> None:  # fmt: skip
         """Count a case that went wrong as one of the finding `key`; keep it if it is small.
 
-        Without a diagnosis, what is expected is a finding of its own.
+        What is expected is a finding of its own.
         """
         place = result.operator, result.dtype
-        known = self.findings.get(key) if diagnosis else None
-        if known and place in known.expected:
-            expected = known.expected[place]
-        else:
+        known = self.findings.get((key, True))
+        expected = known.expected.get(place) if known and diagnosis else None
+        if not (expected and {*diagnosis.names} <= {*expected.diagnosis}):  # type: ignore[union-attr]
             expected = self._expected(result, diagnosis, part)
-        key = key if diagnosis else (key, expected is not None)
-        if key not in self.findings and len(self.findings) >= MOST_FINDINGS:
-            key, about, diagnosis = (MORE, expected is not None), MORE, None
-        one = self.findings.setdefault(key, FuzzFinding(about, diagnosis))
+        if (key, expected is not None) not in self.findings and len(self.findings) >= MOST_FINDINGS:
+            key, about, diagnosis = MORE, MORE, None
+        one = self.findings.setdefault(
+            (key, expected is not None), FuzzFinding(about, diagnosis, expected is None)
+        )
         one.count += count
         one.where[place] += count
-        one.expected.setdefault(place, expected)
+        if expected:
+            one.expected.setdefault(place, expected)
         one.cases.append((block, result))
         one.cases.sort(key=lambda kept: kept[0].nbytes)
         del one.cases[KEPT:]
@@ -245,10 +245,9 @@ class Fuzzed:
     ) -> Expectation | None:
         """Find the first expectation that holds for a failure of this operator and dtype."""
         found = Diagnosis(by_case={result.id: diagnosis} if diagnosis else {})
-        for one in self.expectations:
-            named = matches(result.id, _widen(one.cases) if one.says_how else one.cases)
-            row = (part, 0) if part else None
-            if named and apply_expectation(result, one, found, row).expected:
+        row = (part, 0) if part else None
+        for glob, one in itertools.chain(*map(_readings, self.expectations)):
+            if matches(result.id, glob) and apply_expectation(result, one, found, row).expected:
                 return one
         return None
 
@@ -299,7 +298,8 @@ class Fuzzed:
     ) -> Iterator[FailingBlock]:
         """Count the cases that a finding explains that is known; yield a part of the others, if any."""
         left = np.ones(len(part), bool)
-        for key, one in [*self.findings.items()]:
+        known = {key: one for (key, _), one in self.findings.items()}
+        for key, one in known.items():
             if one.diagnosis is None or not left.any():
                 continue
             names = one.diagnosis.names
@@ -345,7 +345,7 @@ class Fuzzed:
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
-                compared = result.verdict in ("passed", "failed")
+                compared = _counts(result) and result.verdict in ("passed", "failed")
                 self.pairs[case.operator].see(case.factors, compared=compared)
 
     def two_readings(self) -> None:
@@ -357,7 +357,8 @@ class Fuzzed:
                 [names] = [n for n, one in followed.items() if one[2] is result]
                 words = about_reading(names) if names else "the stored one"  # type: ignore[arg-type]
                 about = f"two readings of one point ({ledger}): {count} cases follow {words}, {rest} another"
-                self._find(about, about, block, replace(result, verdict="failed"), count=count)
+                result = replace(result, verdict="failed", holds=(), arithmetic="")
+                self._find(about, about, block, result, count=count)
 
     def shrink(self, source: Source, advance: Callable[[FuzzFinding], None]) -> None:
         """Shrink a few cases of each new finding, as long as there is time; say why where that fails."""
@@ -381,6 +382,23 @@ class Fuzzed:
             part = FailingBlock(block, outputs, self.criteria[block.dtype])
             found = self._diagnosis(source, [part], {small.result.id: small.result})
             one.looks_like |= {finding.about for finding in found.findings if finding.certain}
+
+
+def _counts(one: CaseResult) -> bool:
+    """Say whether a case counts: its tier does, and if it passed, its tolerances say enough to decide."""
+    return one.decides and (one.verdict, one.judged_by) != ("passed", "nothing")
+
+
+@cache
+def _readings(one: Expectation) -> Sequence[tuple[str, Expectation]]:
+    """List the globs of an expectation: as it is written and, if it says how cases fail, a wide one.
+
+    Each has with it what is expected there. Any wrong numbers are expected only of what is written.
+    """
+    names = tuple(name for name in one.diagnosis if name != ANY_NUMBERS)
+    known = replace(one, diagnosis=names)
+    wide = known.says_how and not of_invalid(one)
+    return [(one.cases, one), *([(_widen(one.cases), known)] if wide else [])]
 
 
 def _widen(glob: str) -> str:

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_426,
     "gen": 4_660,
     "gen/variants": 2_998,
-    "check": 14_614,
+    "check": 14_632,
     "check/diagnosis": 3_188,
-    "tests": 28_536,
+    "tests": 28_590,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_740, 198, 29_706
+PACKAGE, MODULES, WORDS = 27_758, 198, 29_714
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

@@ -160,7 +160,7 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     yield from wrap(f"{kind}, {plural(one.count, 'case')}: {one.about}", 0, 4)
     places = ", ".join(f"{' '.join(place)} ({n})" for place, n in one.where.most_common())
     yield from wrap(places, 2, 4)
-    for reason in dict.fromkeys(e.reason for e in one.expected.values() if e):
+    for reason in dict.fromkeys(e.reason for e in one.expected.values()):
         yield from wrap(f"expected: {reason}", 2, 4)
     for about in one.looks_like:
         yield from wrap(f"the smaller case looks like: {about}", 2, 4)

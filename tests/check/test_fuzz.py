@@ -28,7 +28,7 @@ from grucible.gen.making import make_random, open_or_make
 from grucible.gen.posed import answer
 
 from .conftest import Command
-from .numpy_gru import run
+from .numpy_gru import keeps_h0, run
 
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 Kernel = Callable[[Question], Mapping[str, Array]]
@@ -38,7 +38,8 @@ def fuzzed(kernel: Kernel, cases: int = 400, operator: str = CELL, **more: Any) 
     source = FromRuntime(describe_runtime("kernel", kernel))
     more = {"dtypes": ["float32"], **more}
     spaces = more.pop("spaces", [usual_space(operator)])
-    return fuzz(source, spaces, chosen_criteria(), cases=cases, **more)
+    criteria = more.pop("criteria", chosen_criteria())
+    return fuzz(source, spaces, criteria, cases=cases, **more)
 
 
 def small_clip_ignored(question: Question) -> Mapping[str, Array]:
@@ -252,13 +253,49 @@ def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(tmp_path: Pa
         (f"{SEQUENCE}/*/float32/*clip*", "clip-ignored", 1),
         ("*/float16/*clip*", "clip-ignored", 1),
         ("*", "lbr-assumed", 1),
+        ("*/float32/*", "unexplained", 0),
+        (f"{CELL}/core/*-clip0.1-n7", "unexplained", 1),
+        (f"{CELL}/core/*-clip0.1-n7", ("unexplained", "lbr-assumed"), 1),
+        (f"{CELL}/core/*-clip0.1-n7", ("unexplained", "clip-ignored"), 0),
     ],
 )
-def test_an_expected_finding_is_none(glob: str, diagnosis: str, status: int) -> None:
-    expected = [Expectation(glob, "known", diagnosis=diagnosis)]  # type: ignore[arg-type]
+def test_an_expected_finding_is_none(glob: str, diagnosis: Any, status: int) -> None:
+    expected = [Expectation(glob, "known", diagnosis=diagnosis)]
     found = fuzzed(small_clip_ignored, 800, expectations=expected)
     assert found.counts["failed"]
     assert found.exit_status == status
+
+
+def test_an_expectation_of_one_case_excuses_no_other() -> None:
+    cases = fuzzed(small_clip_ignored, 300).new[0].cases
+    assert len(cases) > 1
+    for block, _ in cases:
+        expected = [Expectation(block.ids[0], "this one alone")]
+        found = fuzzed(small_clip_ignored, 300, expectations=expected)
+        known = [one.count for one in found.findings.values() if not one.new]
+        assert known == [1]
+        assert 1 + sum(one.count for one in found.new) == found.counts["failed"]
+        assert found.exit_status == 1
+
+
+def test_two_readings_are_excused_by_no_arithmetic() -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        return (keeps_h0 if question.inputs["X"].shape[0] % 2 else run)(question)
+
+    every = [Expectation("*", "in float32", observed=("float32",))]  # type: ignore[arg-type]
+    found = fuzzed(kernel, 300, SEQUENCE, expectations=every)
+    assert [one.about.partition(" (")[0] for one in found.new] == ["two readings of one point"]
+
+
+def test_zeros_within_huge_tolerances_are_not_compared() -> None:
+    def zeros(question: Question) -> Mapping[str, Array]:
+        return {name: 0 * array for name, array in run(question).items()}
+
+    found = fuzzed(zeros, 64, criteria=chosen_criteria(rtol=1e9, atol=1e9))
+    assert found.undeciding > 50
+    assert (found.counts["passed"], found.exit_status) == (0, 1)
+    asked, compared, _ = found.pairs[CELL].counts()
+    assert asked > compared == 0
 
 
 def test_errors_are_one_finding_for_each_message() -> None:
@@ -273,6 +310,10 @@ def test_errors_are_one_finding_for_each_message() -> None:
     found = fuzzed(kernel)
     assert {one.about.partition("(")[0].split()[-1] for one in found.new} >= {"here", "narrow"}
     assert sum(one.count for one in found.new) == found.counts["error"]
+    for theme, new in (("core", 0), ("invalid", 1)):
+        glob = f"{CELL}/{theme}/float32/default"
+        expected = [Expectation(glob, "known", message=("no row", "narrow"))]
+        assert fuzzed(kernel, 100, expectations=expected).exit_status == new
 
 
 def test_a_kernel_that_remembers_is_found() -> None:
@@ -285,6 +326,19 @@ def test_a_kernel_that_remembers_is_found() -> None:
     found = fuzzed(kernel, 256, dtypes=["float32", "float64"])
     assert found.asked_again > 0
     assert any("again" in one.about for one in found.new)
+
+
+def test_an_error_when_asked_again_is_counted_as_one() -> None:
+    calls = itertools.count()
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        if next(calls) >= 256:
+            raise ValueError("worn out")
+        return run(question)
+
+    found = fuzzed(kernel, 256)
+    assert found.counts["error"]
+    assert not found.counts["failed"]
 
 
 def test_a_failure_that_does_not_come_back_is_kept_and_named(tmp_path: Path) -> None:
