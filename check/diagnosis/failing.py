@@ -240,11 +240,12 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     """(c, n, elements) Compute what is admitted of what variants give.
 
     It is `limit` (n, elements), or eight times the median of that in the case; larger by as much as what
-    they give is larger; and one rounding. A limit of zeros alone is what underflow may lose: half a unit in
-    the last place of much larger numbers.
+    they give is larger; and one rounding. The limit of a case that is zero, or below normal numbers, is what
+    underflow may lose: it is as large as what rounding may lose of numbers of size `least`.
     """
-    least = 2.0 ** (kind.least_exponent + 2 * kind.precision - 1)
-    scale = np.maximum(1.0, _largest(given) / np.maximum(_largest(right), least))
+    normal = 2.0 ** (kind.least_exponent + kind.precision - 1)
+    least, size = normal * 2.0**kind.precision, _largest(right)
+    scale = np.maximum(1.0, _largest(given) / np.where(size < normal, least, size))
     admitted = _wider(limit) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
     return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)

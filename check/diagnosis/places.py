@@ -103,12 +103,13 @@ def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
     """
     if isinstance(states, Elements):
         return
-    meant = states.stack.semantics
+    meant, clip = states.stack.semantics, states.stack.semantics.clip[:, None]
     z, r, h = (states.quantities[name] for name in ("a_z", "a_r", "a_h"))
     both = [r, r] if meant.reset_after else [_of_all_units(r, which) for which in (np.min, np.max)]
     for name in ("", *functions):
         f, g = (_is_called(name, each) for each in (meant.f, meant.g))
         some = [np.where(f, gate, 0.0) for gate in (z, *both)] + [np.where(g, h, 0.0)]
+        some = [np.clip(one, -clip, clip) if name else one for one in some]
         low, high = np.minimum.reduce(some), np.maximum.reduce(some)
         one = f"the argument of {name}" if name else "a pre-activation"
         yield Feature([high], {">=": f"where {one} is above {{value}}"}, real=True)

@@ -129,7 +129,7 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
             hidden // size * size,
         )
         yield _or(unit >= tail, past, f"in whole groups of {size} hidden units")
-        yield _or((unit >= tail) & (tail > 0), f"{past}, where there is one")
+        yield _or((unit >= tail) & (tail > 0), f"{past}, where there are {size} or more")
     yield _every_second(unit, "hidden unit")
     yield _or(_so(step >= lengths, step), "past a row's length")
     longest = lengths.max(axis=2, keepdims=True)

@@ -98,9 +98,6 @@ def _batch_not_first(*names: str) -> Variant:
 
 UNLISTED_LAYOUTS = (
     _batch_not_first("X-bt-as-tb", "h0-bd-as-db", "Y-tdb-as-btd", "Ho-db-as-bd"),
-    *(
-        replace(_variant("Y", f"{own}df", f"{own}fd"), needs=("axis.direction", "axis.time"))
-        for own in ("tb", "bt")
-    ),
+    replace(_variant("Y", "tbdf", "tbfd"), needs=("axis.direction", "axis.time")),
 )
 """The same, in no catalogue: all tensors at once, and hidden units of the directions in turns."""
