@@ -41,13 +41,14 @@ class Again:
     """A sample of cases that passed, as blocks of one case, and what they give when asked again.
 
     `wrong` has by id the first wrong answer or error of a case, the case itself before some of its rows; an
-    answer under another reading than before is wrong, too. `unlike` says whether a case itself gave it.
+    answer under another reading than before is wrong, too. `rows` has words for the rows that were asked, ""
+    for the case itself.
     """
 
     sample: list[Block] = field(default_factory=list)
     asked: int = 0
     wrong: dict[str, CaseResult] = field(default_factory=dict)
-    unlike: bool = False
+    rows: dict[str, str] = field(default_factory=dict)
     _met: Counter[tuple[str, str]] = field(default_factory=Counter)
     _before: dict[str, CaseResult] = field(default_factory=dict)
 
@@ -69,8 +70,7 @@ class Again:
             seen.add(found.id)
             found = _under_one_reading(found, self._before[found.id])
             if found.verdict in ("failed", "error") and not (rows and found.id in self.wrong):
-                self.wrong[found.id] = found
-                self.unlike |= not rows
+                self.wrong[found.id], self.rows[found.id] = found, rows
         self.asked = len(seen)
 
     def apply(self, results: Sequence[CaseResult]) -> list[CaseResult]:
@@ -89,13 +89,19 @@ class Again:
     def explain(self, found: Diagnosis, changed: Container[str]) -> Diagnosis:
         """Add to a diagnosis that the cases that `changed` by this failed, and why."""
         failed = [n for n, one in self.wrong.items() if one.verdict == "failed" and n in changed]
-        what = "with other rows of their batch, {} cases go wrong"
-        if self.unlike:
-            what = "{} cases give another answer: kept state, unwritten memory, or weights changed in place"
-        about = f"asked again, {what.format(f'{len(self.wrong)} of {self.asked}')}"
+        unlike = "" in self.rows.values()
+        about = describe_change(f"{len(self.wrong)} of {self.asked} cases", unlike=unlike)
         finding = Finding((ASKED_AGAIN,), ASKED_AGAIN, about, len(failed), len(failed))
         more = [finding] if failed else []
         return found.with_more(more, len(failed), dict.fromkeys(failed, finding))
+
+
+def describe_change(cases: str, *, unlike: bool) -> str:
+    """Say that `cases` go wrong when they are asked again: as they are if `unlike`, else with other rows."""
+    if not unlike:
+        return f"asked again, with other rows of their batch, {cases} go wrong"
+    why = "kept state, unwritten memory, or weights changed in place"
+    return f"asked again, {cases} give another answer: {why}"
 
 
 def _under_one_reading(now: CaseResult, before: CaseResult) -> CaseResult:

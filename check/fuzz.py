@@ -7,6 +7,7 @@ end. So memory does not grow with the questions.
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from ..gen.variants.known import variant_called
 from ..vectors.block import Block
 from ..vectors.case import rows_of
 from ..vectors.vector_set import VectorSet, open_set
-from .again import Again
+from .again import Again, describe_change, other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
@@ -65,7 +66,6 @@ PASSED = 64
 """Maximum blocks of cases that passed, against which a diagnosis is tested."""
 MORE = "more kinds of failures, which are only counted"
 UNEXPLAINED = "wrong numbers that no finding explains"
-CHANGES = "right answers that change when the question is asked again"
 
 
 @dataclass
@@ -186,8 +186,11 @@ class Fuzzed:
         self.asked_again += again.asked
         results = {one.id: one for one in again.apply([*results.values()])}
         for block in again.sample:
-            if block.ids[0] in again.wrong:
-                self._find(ASKED_AGAIN, CHANGES, block, results[block.ids[0]])
+            [case_id] = block.ids
+            if (rows := again.rows.get(case_id)) is not None:
+                asked = next(other for other, words in other_rows(block) if words == rows)
+                about = describe_change("right cases", unlike=not rows)
+                self._find((ASKED_AGAIN, not rows), about, asked, results[case_id])
         self._explain(source, failing, results)
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
@@ -433,7 +436,7 @@ def fuzz(
 
     The questions of the spaces' operators and dtypes take turns. Those of `replay` are asked first. `advance`
     sees what was found after each chunk. `jobs` processes make the questions. Raises GrucibleError if no
-    space has one of the dtypes.
+    space has one of the dtypes. A later error ends it as well, and nothing that was found is lost.
     """
     streams = [
         (space, dtype)
@@ -460,6 +463,10 @@ def fuzz(
                     break
         except KeyboardInterrupt:
             found.interrupted = True
+        except (GrucibleError, OSError) as error:
+            if not found.asked_to + found.replayed:
+                raise
+            found.stopped = str(error)
         found.two_readings()
     return found
 
@@ -491,6 +498,25 @@ def _chunk(streams: Sequence[tuple[RandomSpace, str]], seed: int) -> int:
     return max(1, min(CHUNK, CHUNK_BYTES * len(sizes) // max(1, sum(sizes))))
 
 
+def check_out(folder: Path) -> None:
+    """Raise GrucibleError where `write_found` could not write: before long work rather than after it."""
+    there = next(one for one in (folder, *folder.resolve().parents) if one.exists())
+    if not os.access(there, os.W_OK):
+        raise GrucibleError(f"{folder}: cannot be written; name another directory")
+    for name in OPERATORS:
+        _found_before(folder / f"{name}.h5")
+
+
+def _found_before(path: Path) -> list[Question]:
+    """Read the questions in a file of what was found. Raises GrucibleError for a file of other cases."""
+    if not path.exists():
+        return []
+    there = open_set(path)
+    if [file.prefix for file in there.files] != [f"{path.stem}/{SHRUNK}/"]:
+        raise GrucibleError(f"{path}: holds other cases than those that fuzz finds; move it away")
+    return [question for _, block in there.blocks() for question in block.questions()]
+
+
 def write_found(found: Fuzzed, folder: Path) -> list[Path]:
     """Write the cases of new findings to a vector file for each operator, with what is there already."""
     posed: dict[str, dict[str, Question]] = {}
@@ -500,9 +526,7 @@ def write_found(found: Fuzzed, folder: Path) -> list[Path]:
     paths = []
     for operator, questions in posed.items():
         path = folder / f"{operator}.h5"
-        if path.exists():
-            old = (q for _, block in open_set(path).blocks() for q in block.questions())
-            questions = {one.id: one for one in old if one.theme == SHRUNK} | questions
+        questions = {one.id: one for one in _found_before(path)} | questions
         name = f"{found.runtime} {found.version}".strip()
         about = f"found by grucible fuzz, which {name} gets wrong"
         write_answered(path, [Posed(i, lambda q=q: q) for i, q in questions.items()], about)  # type: ignore[misc]

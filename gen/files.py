@@ -16,6 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -38,9 +39,9 @@ def open_executor(jobs: int) -> Iterator[Executor]:
     At the end of the `with`, running tasks are waited for, and others are dropped. Raises GrucibleError if a
     process dies.
     """
-    with _no_modules_of_this_directory(), threadpool_limits(1):
+    with threadpool_limits(1):
         pool = (
-            ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _start_worker)
+            _Processes(jobs, multiprocessing.get_context("spawn"), _start_worker)
             if jobs > 1
             else ThreadPoolExecutor(1)
         )
@@ -55,17 +56,19 @@ def open_executor(jobs: int) -> Iterator[Executor]:
             pool.shutdown(cancel_futures=True)  # a process killed as it writes would be waited for
 
 
-@contextlib.contextmanager
-def _no_modules_of_this_directory() -> Iterator[None]:
-    """Keep new processes from importing modules of the working directory, which may be a stranger's."""
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        yield
-    finally:
-        os.environ.pop("PYTHONSAFEPATH")
-        if before is not None:
-            os.environ["PYTHONSAFEPATH"] = before
+class _Processes(ProcessPoolExecutor):
+    """Processes that import no modules of the working directory, which may be a stranger's."""
+
+    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a task, and start a process for it if none is idle."""
+        before = os.environ.get("PYTHONSAFEPATH")
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            return super().submit(*args, **kwargs)
+        finally:
+            os.environ.pop("PYTHONSAFEPATH")
+            if before is not None:
+                os.environ["PYTHONSAFEPATH"] = before
 
 
 def _start_worker() -> None:

@@ -20,14 +20,14 @@ LINES = {
     "top": 205,
     "cases": 5_835,
     "vectors": 2_426,
-    "gen": 4_660,
+    "gen": 4_663,
     "gen/variants": 2_995,
-    "check": 14_632,
+    "check": 14_666,
     "check/diagnosis": 3_190,
-    "tests": 28_590,
+    "tests": 28_656,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_758, 198, 29_708
+PACKAGE, MODULES, WORDS = 27_795, 198, 29_708
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

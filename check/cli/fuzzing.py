@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from ...cases.console import format_table, put, say, show_progress
+from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
 from ...cases.selection import DTYPES
 from ...cases.specs.random_space import load_spaces, usual_space
 from ...vectors.vector_set import open_set
 from ..expecting import load_expectations
-from ..fuzz import Fuzzed, FuzzFinding, fuzz, write_found
+from ..fuzz import Fuzzed, FuzzFinding, check_out, fuzz, write_found
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
 from ..reports.findings import how_far_off, id_line
@@ -84,6 +85,7 @@ def fuzz_command(
         raise click.UsageError("give --runtime NAME")
     spaces, demanded = load_spaces(specs, operators), chosen_criteria(**criteria)
     expectations = load_expectations(expect) if expect else []
+    check_out(out)
     with show_progress("fuzzing", cases) as progress:
         with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
             found = fuzz(
@@ -92,15 +94,17 @@ def fuzz_command(
                 replay=open_set(replay) if replay else None,
                 advance=lambda found: progress.tell(_so_far(found), found.asked_to),
             )  # fmt: skip
-        endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-        with contextlib.closing(endless) as source, contextlib.suppress(KeyboardInterrupt):
-            if not found.interrupted:
-                found.shrink(source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0))
+        with contextlib.suppress(KeyboardInterrupt, GrucibleError):
+            if found.new and not found.interrupted:
+                endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
+                with contextlib.closing(endless) as source:
+                    found.shrink(
+                        source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0)
+                    )
     with ignoring_interrupts():
-        paths = write_found(found, out)
         for line in fuzz_lines(found):
             say(line)
-        for path in paths:
+        for path in write_found(found, out):
             say(f"{path}: written; judge by it with: grucible check {path} --runtime …")
     raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
 

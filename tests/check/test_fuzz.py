@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,8 +26,9 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
-from grucible.gen.making import make_random, open_or_make
+from grucible.gen.making import Made, make_random, open_or_make
 from grucible.gen.posed import answer
+from grucible.vectors.hdf5 import CORE
 
 from .conftest import Command
 from .numpy_gru import keeps_h0, run
@@ -325,7 +328,7 @@ def test_a_kernel_that_remembers_is_found() -> None:
 
     found = fuzzed(kernel, 256, dtypes=["float32", "float64"])
     assert found.asked_again > 0
-    assert any("again" in one.about for one in found.new)
+    assert any("give another answer: kept state" in one.about for one in found.new)
 
 
 def test_an_error_when_asked_again_is_counted_as_one() -> None:
@@ -391,6 +394,55 @@ def test_ctrl_c_keeps_what_was_found() -> None:
     assert found.interrupted
     assert found.exit_status == 130
     assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
+
+
+def _make_chunks_that_were_submitted_first(streams: Any, seed: int, start: int, stop: int) -> Made:
+    if start >= 64 + 128 + 256:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return make_random(streams, seed, start, stop)
+
+
+def test_a_process_that_is_killed_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grucible.check.fuzz.FIRST", 64)
+    monkeypatch.setattr("grucible.check.fuzz.make_random", _make_chunks_that_were_submitted_first)
+    found = fuzzed(small_clip_ignored, 600, jobs=2)
+    assert "was killed" in found.stopped
+    assert found.new[0].count == found.counts["failed"] > 0
+    assert found.exit_status == 1
+
+
+def test_what_stands_in_the_way_is_named_before_the_first_question(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "asked.py").write_text("def run(question):\n    raise SystemExit('asked')\n")
+    path = tmp_path / "found" / f"{CELL}.h5"
+    path.parent.mkdir()
+    shipped = next(CORE.rglob("core.h5"))
+
+    def line() -> str:
+        return command("fuzz", "--runtime", f"{tmp_path / 'asked.py'}:run", "--operator", CELL, "--cases",
+                       40, "--jobs", 1, "-o", path.parent).said_in_one_line()  # fmt: skip
+
+    path.write_text("mine")
+    assert f"{path}: " in line()
+    path.write_bytes(shipped.read_bytes())
+    assert f"{path}: holds other cases" in line()
+    assert path.read_bytes() == shipped.read_bytes()
+
+
+def test_a_kernel_that_is_wrong_with_other_rows_keeps_these() -> None:
+    first: dict[str, Array] = {}
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        x = question.inputs["X"]
+        same = np.array_equal(first.setdefault(question.id, x), x)
+        return {name: array + (not same) for name, array in run(question).items()}
+
+    [one] = fuzzed(kernel, 256).new
+    assert "with other rows of their batch" in one.about
+    assert "another answer" not in one.about
+    for block, _ in one.cases:
+        assert not np.array_equal(first[block.ids[0]], block.question(0).inputs["X"])
 
 
 def test_hostile_values_decide_nothing() -> None:

@@ -26,6 +26,7 @@ from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 from grucible.gen import answering
 from grucible.gen.cli import gen_command
 from grucible.gen.drawing import ORDINARY
+from grucible.gen.files import open_executor
 from grucible.gen.stacks import Stack
 from grucible.vectors.digest import file_digest, published_digests
 from grucible.vectors.hdf5 import Folder, tree_of
@@ -186,6 +187,19 @@ def test_a_process_that_is_killed_is_named_with_what_to_do(
     assert isinstance(result.exception, GrucibleError)
     assert "was killed, perhaps for lack of memory; fewer --jobs need less" in str(result.exception)
     assert not [*(tmp_path / "out").rglob("*.h5")]
+
+
+def _safe_path() -> str | None:
+    return os.environ.get("PYTHONSAFEPATH")
+
+
+def test_only_processes_that_make_cases_import_nothing_from_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    with open_executor(2) as executor:
+        assert executor.submit(_safe_path).result() == "1"
+        assert _safe_path() is None  # a runtime that starts meanwhile may import its neighbours
 
 
 def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
