@@ -10,7 +10,7 @@ import itertools
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -56,16 +56,19 @@ from .shrink import SHRUNK, Shrunk, shrink, shrunk_id
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
 """Questions of the first chunk, and maximum questions and bytes of later ones, each twice the one before."""
-MOST_FINDINGS, KEPT, SHRINKS = 64, 3, 2
-"""Maximum findings, cases of each that are kept, and of these the number that is shrunk."""
+PACE = 4.0
+"""Seconds of a chunk's questions where time is limited: it is looked at after each chunk."""
+MOST_FINDINGS, KEPT, KEPT_BYTES, SHRINKS = 64, 3, 1 << 20, 2
+"""Maximum findings, cases of each that are kept, bytes of all but the smallest, and cases that are shrunk."""
 SHRINK_SECONDS, ALL_SECONDS = 20.0, 180.0
 """Maximum seconds that a case is shrunk, and all cases; others are kept as they are."""
 EXPLAINED, FRUITLESS = 96, 4
 """Maximum cases that are diagnosed together, and fruitless diagnoses in a row of an operator and dtype."""
-PASSED = 64
-"""Maximum blocks of cases that passed, against which a diagnosis is tested."""
+PASSED, PASSED_BYTES = 64, 64 << 20
+"""Maximum blocks of cases that passed, against which a diagnosis is tested, and their bytes."""
 MORE = "more kinds of failures, which are only counted"
 UNEXPLAINED = "wrong numbers that no finding explains"
+UNDIAGNOSED = "wrong numbers that no finding here explains, of which no more were diagnosed"
 
 
 @dataclass
@@ -85,7 +88,7 @@ class FuzzFinding:
     where: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: dict[tuple[str, str], Expectation] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
-    looks_like: set[str] = field(default_factory=set)
+    looks_like: dict[str, None] = field(default_factory=dict)
     """What explains shrunk cases, where nothing explains the larger ones."""
     unsteady: str = ""
     """Why a case could not be shrunk: perhaps it does not fail again."""
@@ -154,6 +157,10 @@ class Fuzzed:
         found = [one for one in self.findings.values() if one.new]
         return sorted(found, key=lambda one: -one.count)
 
+    def pace(self) -> int:
+        """Count the questions of PACE seconds at the rate so far; FIRST where there is no rate yet."""
+        return max(1, int(PACE * self.asked_to / self.seconds)) if self.seconds else FIRST
+
     @property
     def exit_status(self) -> int:
         """130 where it was interrupted; else 1 for new findings, a runtime that stopped, or no answer."""
@@ -202,9 +209,9 @@ class Fuzzed:
         deciding = [(row, one) for row, one in enumerate(results) if one.decides]
         passed = [row for row, one in deciding if one.verdict == "passed"]
         if passed:
-            if len(self._passed) == PASSED:
-                del self._passed[sum(map(len, self._passed)) % PASSED]
             self._passed.append(block.rows(np.array(passed[:16])))
+            while len(self._passed) > PASSED or sum(b.nbytes for b in self._passed) > PASSED_BYTES:
+                del self._passed[sum(map(len, self._passed)) % len(self._passed)]
         for row, one in deciding:
             alone = np.array([row])
             if one.verdict == "error":
@@ -241,7 +248,7 @@ class Fuzzed:
             one.expected.setdefault(place, expected)
         one.cases.append((block, result))
         one.cases.sort(key=lambda kept: kept[0].nbytes)
-        del one.cases[KEPT:]
+        one.cases[1:] = [kept for kept in one.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
 
     def _expected(
         self, result: CaseResult, diagnosis: Finding | None, part: FailingBlock | None
@@ -258,43 +265,42 @@ class Fuzzed:
         self, source: Source, parts: list[FailingBlock], results: Mapping[str, CaseResult]
     ) -> None:
         """Group cases with wrong numbers by known findings, and diagnose some of what is left."""
-        for _ in range(2):
-            parts = [left for part in parts for left in self._known(part, results)]
-            some, room = list[FailingBlock](), EXPLAINED
-            for part in parts:
-                if room and self._fruitless[part.block.operator, part.block.dtype] < FRUITLESS:
-                    some.append(part.rows(np.arange(min(len(part), room))))
-                    room -= len(some[-1])
-            if not some:
-                break
+        looked_at = set[str]()
+        parts = [left for part in parts for left in self._known(part, results)]
+        while some := self._next(parts, looked_at):
             found = self._diagnosis(source, some, results)
-            done = {*found.by_case}
-            for alone in (part.rows(np.array([row])) for part in some for row in range(len(part))):
+            if found.broke_off:
+                break
+            fruitful = set[tuple[str, str]]()
+            for alone in _singles(some):
                 [case_id] = alone.block.ids
-                if case_id in done:
-                    one = found.by_case[case_id]
+                if one := found.by_case.get(case_id):
                     about = f"{'' if one.certain else 'perhaps: '}{one.about}"
-                    about += f", {one.where}" if one.where else ""
-                    key = (one.kind, one.names)
+                    about += f", first seen {one.where}" if one.where else ""
+                    key = (one.kind, one.names, one.certain)
                     self._find(key, about, alone.block, results[case_id], one, alone)
+                    fruitful.add((alone.block.operator, alone.block.dtype))
             for place in {(part.block.operator, part.block.dtype) for part in some}:
-                ids = {
-                    i
-                    for p in some
-                    if (p.block.operator, p.block.dtype) == place
-                    for i in p.block.ids
-                }
-                self._fruitless[place] = 0 if ids & done else self._fruitless[place] + 1
-            parts = [
-                part.rows(np.array([one not in done for one in part.block.ids]))
-                for part in parts
-                if not done.issuperset(part.block.ids)
-            ]
-        for alone in (part.rows(np.array([row])) for part in parts for row in range(len(part))):
+                self._fruitless[place] = 0 if place in fruitful else self._fruitless[place] + 1
+            looked_at.update(case_id for part in some for case_id in part.block.ids)
+            parts = _without(found.by_case, parts)
+            parts = [left for part in parts for left in self._known(part, results)]
+        for alone in _singles(parts):
             block = alone.block
-            about = f"{UNEXPLAINED}, {block.operator} {block.dtype}"
-            group = (UNEXPLAINED, block.operator, block.dtype)
-            self._find(group, about, block, results[block.ids[0]], None, alone)
+            what = UNEXPLAINED if looked_at.issuperset(block.ids) else UNDIAGNOSED
+            about = f"{what}, {block.operator} {block.dtype}"
+            self._find(about, about, block, results[block.ids[0]], None, alone)
+
+    def _next(
+        self, parts: Sequence[FailingBlock], looked_at: Collection[str]
+    ) -> list[FailingBlock]:
+        """Take the cases that are diagnosed next, if any; these are twice EXPLAINED in all."""
+        some, room = list[FailingBlock](), EXPLAINED
+        for part in _without(looked_at, parts) if len(looked_at) < 2 * EXPLAINED else ():
+            if room and self._fruitless[part.block.operator, part.block.dtype] < FRUITLESS:
+                some.append(part.rows(np.arange(min(len(part), room))))
+                room -= len(some[-1])
+        return some
 
     def _known(
         self, part: FailingBlock, results: Mapping[str, CaseResult]
@@ -339,17 +345,17 @@ class Fuzzed:
             raise
         except Exception as error:
             say(f"grucible: a diagnosis broke off: {format_own_error(error)}", err=True)
-            return Diagnosis()
+            return Diagnosis(broke_off=str(error))
 
     def count_pairs(self, made: Made, results: Mapping[str, CaseResult]) -> None:
         """Count the pairs of values that were asked, and the questions that could not be drawn."""
-        self.undrawn.update(made.impossible)
+        self.undrawn.update(map(mask, made.impossible))
         self.undrawn.update(mask(one.why.partition(LAST)[2] or one.why) for one in made.undrawn)
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
                 compared = _counts(result) and result.verdict in ("passed", "failed")
-                self.pairs[case.operator].see(case.factors, compared=compared)
+                self.pairs[case.id.rsplit("/", 2)[0]].see(case.factors, compared=compared)
 
     def two_readings(self) -> None:
         """Make a finding of each ambiguous point on which cases follow two readings."""
@@ -381,10 +387,22 @@ class Fuzzed:
         """Find what a shrunk case looks like if nothing explained the larger one."""
         if one.diagnosis is None and small.result.verdict == "failed":
             block = answered_block(small.question)
-            outputs = observe_block(source, block).outputs
-            part = FailingBlock(block, outputs, self.criteria[block.dtype])
-            found = self._diagnosis(source, [part], {small.result.id: small.result})
-            one.looks_like |= {finding.about for finding in found.findings if finding.certain}
+            observed = observe_block(source, block)
+            if observed.status[0] == "ok":
+                part = FailingBlock(block, observed.outputs, self.criteria[block.dtype])
+                found = self._diagnosis(source, [part], {small.result.id: small.result})
+                one.looks_like |= {one.about: None for one in found.findings if one.certain}
+
+
+def _singles(parts: Iterable[FailingBlock]) -> Iterator[FailingBlock]:
+    """Yield the cases of parts one by one."""
+    return (part.rows(np.array([row])) for part in parts for row in range(len(part)))
+
+
+def _without(ids: Container[str], parts: Iterable[FailingBlock]) -> list[FailingBlock]:
+    """Leave cases out of parts."""
+    kept = [(part, np.array([one not in ids for one in part.block.ids])) for part in parts]
+    return [part.rows(rows) for part, rows in kept if rows.any()]
 
 
 def _counts(one: CaseResult) -> bool:
@@ -447,14 +465,15 @@ def fuzz(
     if not streams:
         raise GrucibleError(f"no operator to ask has {' or '.join(dtypes)}; name another --dtype")
     found = Fuzzed(source.name, source.version, seed, spaces, criteria, expectations)
-    found.pairs = {space.operator.name: PairsAsked(space) for space, _ in streams}
+    found.pairs = {space.prefix[:-1]: PairsAsked(space) for space, _ in streams}
     began = time.monotonic()
     with np.errstate(all="ignore"):
         try:
             for rows in replay.slices() if replay else ():
                 found.see(source, [rows.block])
                 found.replayed += len(rows.block)
-            for stop, made in _made_ahead(streams, seed, cases, jobs):
+            pace = found.pace if seconds else lambda: CHUNK
+            for stop, made in _made_ahead(streams, seed, cases, jobs, pace):
                 found.count_pairs(made, found.see(source, made.blocks))
                 found.asked_to, found.seconds = stop, time.monotonic() - began
                 advance(found)
@@ -472,15 +491,22 @@ def fuzz(
 
 
 def _made_ahead(
-    streams: Sequence[tuple[RandomSpace, str]], seed: int, cases: int | None, jobs: int
+    streams: Sequence[tuple[RandomSpace, str]],
+    seed: int,
+    cases: int | None,
+    jobs: int,
+    pace: Callable[[], int],
 ) -> Iterator[tuple[int, Made]]:
-    """Yield the chunks of questions in order, each with the number of the next; make some ahead."""
+    """Yield the chunks of questions in order, each with the number of the next; make some ahead.
+
+    A chunk has at most `pace()` questions.
+    """
     ahead: deque[tuple[int, Future[Made]]] = deque()
     start, size, most = 0, FIRST, _chunk(streams, seed)
     with open_executor(jobs) as executor:
         while True:
             while len(ahead) <= jobs and (cases is None or start < cases):
-                stop = start + min(size, most, size if cases is None else cases - start)
+                stop = start + min(size, most, pace(), size if cases is None else cases - start)
                 ahead.append((stop, executor.submit(make_random, streams, seed, start, stop)))
                 start, size = stop, min(2 * size, CHUNK)
             if not ahead:

@@ -255,7 +255,7 @@ def make_chunks(
             blocks[place] += [block] if block else []
             rows = [*pending[place]]
             pending[place] = {rows[row]: refused[row] for row in sorted(refused)}
-    tried = f"{len(attempts)} draws with seed {seed} failed{LAST}"
+    tried = f"{len(attempts)} draws failed{LAST}"
     made: list[Chunk] = []
     for cases, found, reasons in zip(parts, blocks, pending, strict=True):
         undrawn = [Undrawn(cases[row], tried + why) for row, why in reasons.items()]

@@ -87,7 +87,9 @@ def open_or_make(path: Path | None = None, select: Sequence[str] = ()) -> Vector
                 f"{path}: is a case spec; name the ids of its cases to make, or gen all"
             )
         made = _write(tuple(ids), (path,))
-        return VectorSet(made, select, made)
+        opened = VectorSet(made, select, made)
+        opened.path = path  # reports name it: what was made goes with this process
+        return opened
     opened = open_set(path, select)
     if path is not None or not ids:
         return opened
@@ -105,7 +107,7 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
     for spec in find_specs(paths) if paths else _shipped_specs(case_id):
         if not case_id.startswith(f"{spec.model.operator}/{spec.theme}/"):
             continue
-        if not any(isinstance(entry, Drawn) for entry in spec.model.cases):
+        if not _is_random(spec):
             if cases := expand(spec, select=(case_id,)):
                 return cases[0]
         elif found and found[0] in spec.model.dtypes:
@@ -123,7 +125,13 @@ def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
     mine = [one for one in every if one.theme == theme]
     if not mine:
         return suggest(f"{operator}/{theme}", [f"{operator}/{one.theme}" for one in every])
+    if any(map(_is_random, mine)):
+        return "; in a random space, ids end with DTYPE/SEED-NUMBER"
     return suggest(case_id, [one.id for spec in mine for one in expand(spec)])
+
+
+def _is_random(spec: CaseSpecFile) -> bool:
+    return any(isinstance(entry, Drawn) for entry in spec.model.cases)
 
 
 def _shipped_specs(case_id: str) -> Iterator[CaseSpecFile]:

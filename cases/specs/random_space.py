@@ -35,22 +35,12 @@ FORMED = 8
 TRIED, SHARED = 32, 8
 """Maximum assignments that are tried for a question; the first share with neighbours what they can."""
 _NUMBER = re.compile(r"(0|[1-9]\d{0,17})-(0|[1-9]\d{0,17})", re.ASCII)
+_WIDTHS = [1, 2, 3, 4, 5, 7, 8, 9, {"from": 15, "to": 17, "weight": 0.5}, {"from": 1, "to": 33}]
 _USUAL_SIZES: dict[str, Sequence[Any]] = {
     "batch": [1, 2, 3, 4, 5, {"from": 6, "to": 18}],
     "time": [1, 2, 3, 4, 5, {"from": 6, "to": 17}],
-    "input": [1, 2, 3, 4, 5, 7, 8, 9, {"from": 15, "to": 17, "weight": 0.5}, {"from": 1, "to": 33}],
-    "hidden": [
-        1,
-        2,
-        3,
-        4,
-        5,
-        7,
-        8,
-        9,
-        {"from": 15, "to": 17, "weight": 0.5},
-        {"from": 1, "to": 33},
-    ],
+    "input": _WIDTHS,
+    "hidden": _WIDTHS,
 }
 """Sizes of the built-in spaces, on both sides of the widths of vectors."""
 _WEIGHTS = {"ordinary": 30.0, "x8": 4.0, "x64": 2.0, "present": 3.0, "full": 4.0}
@@ -266,6 +256,9 @@ def load_spaces(paths: tuple[Path, ...], operators: Sequence[str] = ()) -> list[
         return [usual_space(name) for name in operators or OPERATORS]
     found = [RandomSpace(spec) for spec in find_specs(paths)]
     for one in found:
+        if one.spec.theme == THEME:
+            why = "has the ids of the built-in space; give the file another name"
+            raise GrucibleError(f"{one.spec.document.name}: {why}")
         for place, entry in enumerate(one.spec.model.cases):
             if not isinstance(entry, Drawn):
                 raise one.spec.document.error(("cases", place), "has an end; expected random")

@@ -69,10 +69,10 @@ def fuzz_command(
 ) -> None:
     """Ask random questions without end, judge the answers, and keep what fails.
 
-    SPACE is a case spec with `random:` entries; without it, each operator has a built-in space. The
-    question N of seed S has an id that ends with S-N; `show`, `trace` and `shrink` make it anew. What is
-    found is shrunk and written to DIR, as vectors that `check` takes. Without --cases and --minutes, Ctrl-C
-    ends it with a report.
+    SPACE is a case spec with `random:` entries; without it, each operator has a built-in space. An id
+    ends with the seed and a number that counts questions of its operator and dtype; `show`, `trace` and
+    `shrink` make the question anew. What is found is shrunk and written to DIR, as vectors that `check`
+    takes. Ctrl-C ends it with a report, and cases are written as they are, not shrunk.
 
     Exit status 0: no new finding; 1: a new finding, or nothing was compared; 2: bad usage or input; 70: an
     error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
@@ -147,10 +147,10 @@ def fuzz_lines(found: Fuzzed) -> Iterator[str]:
     yield from wrap(fuzz_headline(found), 0, 4, cut=False)
     name = f"{found.runtime} {found.version}".strip()
     rate = f"; {found.asked_to / found.seconds:.0f} a second" if found.seconds else ""
-    replayed = f", after {plural(found.replayed, 'question')} asked again" if found.replayed else ""
-    yield from wrap(
-        f"{name}: questions 0 to {found.asked_to - 1} of seed {found.seed}{replayed}{rate}", 0, 4
-    )
+    replayed = f", after {plural(found.replayed, 'question')} of --replay" if found.replayed else ""
+    again = f"; {plural(found.asked_again, 'case')} asked again" if found.asked_again else ""
+    asked = plural(found.asked_to, "question")
+    yield from wrap(f"{name}: {asked} of seed {found.seed}{replayed}{rate}{again}", 0, 4)
     for one in sorted(found.findings.values(), key=lambda one: (not one.new, -one.count)):
         yield from _finding(one)
     yield from _counts(found)

@@ -21,7 +21,18 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import ABSENT
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
-from grucible.check.fuzz import KEPT, MORE, MOST_FINDINGS, PASSED, Fuzzed, fuzz, write_found
+from grucible.check.fuzz import (
+    EXPLAINED,
+    KEPT,
+    MORE,
+    MOST_FINDINGS,
+    PASSED,
+    UNDIAGNOSED,
+    UNEXPLAINED,
+    Fuzzed,
+    fuzz,
+    write_found,
+)
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
@@ -30,7 +41,7 @@ from grucible.gen.making import Made, make_random, open_or_make
 from grucible.gen.posed import answer
 from grucible.vectors.hdf5 import CORE
 
-from .conftest import Command
+from .conftest import Command, Ended
 from .numpy_gru import keeps_h0, run
 
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
@@ -175,6 +186,21 @@ def test_a_space_is_no_list_of_cases(command: Command, tmp_path: Path) -> None:
         load_spaces((tmp_path / "mine.yaml",))
 
 
+def test_a_space_of_mine_has_ids_and_a_name_of_its_own(command: Command, tmp_path: Path) -> None:
+    space(tmp_path, MINE)
+    mine, runtime = tmp_path / "mine.yaml", f"{Path(__file__).parent / 'numpy_gru.py'}:run"
+
+    def check(case_id: str) -> Ended:
+        return command("check", mine, "--select", case_id, "--runtime", runtime)
+
+    out = check(f"{SEQUENCE}/mine/float32/0-1").out
+    assert f"1 file of {mine}" in " ".join(out.split())
+    assert "SEED-NUMBER" in check(f"{SEQUENCE}/mine/float32/1").said_in_one_line()
+    (tmp_path / "fuzz.yaml").write_text(MINE)
+    with pytest.raises(GrucibleError, match=r"fuzz\.yaml: has the ids of the built-in space"):
+        load_spaces((tmp_path / "fuzz.yaml",))
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_built_in_space_reaches_every_value(operator: str) -> None:
     """But for parameters without meaning, each value of each factor is in a case that could be made."""
@@ -297,8 +323,21 @@ def test_zeros_within_huge_tolerances_are_not_compared() -> None:
     found = fuzzed(zeros, 64, criteria=chosen_criteria(rtol=1e9, atol=1e9))
     assert found.undeciding > 50
     assert (found.counts["passed"], found.exit_status) == (0, 1)
-    asked, compared, _ = found.pairs[CELL].counts()
+    asked, compared, _ = found.pairs[f"{CELL}/fuzz"].counts()
     assert asked > compared == 0
+
+
+def test_what_was_not_diagnosed_is_not_called_unexplained() -> None:
+    noise = np.random.default_rng(0)
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        outputs = run(question)
+        return {k: v + noise.normal(0, 0.1, v.shape).astype(v.dtype) for k, v in outputs.items()}
+
+    found = fuzzed(kernel, 256)
+    counts = {one.about.partition(", open")[0]: one.count for one in found.new}
+    assert counts.keys() >= {UNEXPLAINED, UNDIAGNOSED}
+    assert counts[UNEXPLAINED] <= 2 * EXPLAINED < found.counts["failed"] == sum(counts.values())
 
 
 def test_errors_are_one_finding_for_each_message() -> None:
