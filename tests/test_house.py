@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 205,
-    "cases": 5_835,
+    "cases": 5_828,
     "vectors": 2_426,
-    "gen": 4_663,
+    "gen": 4_671,
     "gen/variants": 2_995,
-    "check": 14_666,
+    "check": 14_692,
     "check/diagnosis": 3_190,
-    "tests": 28_656,
+    "tests": 28_695,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_795, 198, 29_708
+PACKAGE, MODULES, WORDS = 27_822, 198, 29_713
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
