@@ -14,27 +14,22 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from ..cases.console import format_own_error, say
-from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import about as about_reading
 from ..cases.process import INTERRUPTED, end_if_interrupted
 from ..cases.question import Question
-from ..cases.selection import AND, matches
 from ..cases.specs.pairs import PairsAsked
 from ..cases.specs.random_space import RandomSpace
 from ..gen.drawing import LAST, bytes_of
 from ..gen.files import open_executor
 from ..gen.making import Made, make_random
 from ..gen.posed import Posed, answered_block, write_answered
-from ..gen.variants.known import variant_called
 from ..vectors.block import Block
 from ..vectors.case import rows_of
 from ..vectors.vector_set import VectorSet, open_set
@@ -42,63 +37,29 @@ from .again import Again, describe_change, other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
-from .diagnosis.finding import ASKED_AGAIN, NO_VARIANTS, Diagnosis, Finding
-from .expecting import apply_expectation
+from .diagnosis.finding import ASKED_AGAIN, Diagnosis
+from .grouping import Findings, FuzzFinding, singles
 from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
-from .judging.expectations import UNEXPLAINED as ANY_NUMBERS
-from .judging.expectations import Expectation, of_invalid
+from .judging.expectations import Expectation
 from .judging.grade import Grade
 from .judging.judge import judge_block
 from .observed.isolated import GONE
 from .observed.source import Source, observe_block, stack_replies
-from .shrink import SHRUNK, Shrunk, shrink, shrunk_id
+from .shrink import SHRUNK, Shrunk, shrink
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
 """Questions of the first chunk, and maximum questions and bytes of later ones, each twice the one before."""
 PACE = 4.0
 """Seconds of a chunk's questions where time is limited: it is looked at after each chunk."""
-MOST_FINDINGS, KEPT, KEPT_BYTES, SHRINKS = 64, 3, 1 << 20, 2
-"""Maximum findings, cases of each that are kept, bytes of all but the smallest, and cases that are shrunk."""
-SHRINK_SECONDS, ALL_SECONDS = 20.0, 180.0
-"""Maximum seconds that a case is shrunk, and all cases; others are kept as they are."""
+SHRINKS, SHRINK_SECONDS, ALL_SECONDS = 2, 20.0, 180.0
+"""Maximum cases of a finding that are shrunk, seconds for each, and for all; others are kept as they are."""
 EXPLAINED, FRUITLESS = 96, 4
 """Maximum cases that are diagnosed together, and fruitless diagnoses in a row of an operator and dtype."""
 PASSED, PASSED_BYTES = 64, 64 << 20
 """Maximum blocks of cases that passed, against which a diagnosis is tested, and their bytes."""
-MORE = "more kinds of failures, which are only counted"
 UNEXPLAINED = "wrong numbers that no finding explains"
 UNDIAGNOSED = "wrong numbers that no finding here explains, of which no more were diagnosed"
-
-
-@dataclass
-class FuzzFinding:
-    """One way in which a runtime went wrong, in `count` cases; a few small ones are kept.
-
-    `diagnosis` is what explains wrong numbers, None where nothing does and for errors. `where` counts by
-    operator and dtype; `expected` has for each the first expectation that is met there. It is `new` if
-    none is.
-    """
-
-    about: str
-    diagnosis: Finding | None
-    new: bool
-    count: int = 0
-    cases: list[tuple[Block, CaseResult]] = field(default_factory=list)
-    where: Counter[tuple[str, str]] = field(default_factory=Counter)
-    expected: dict[tuple[str, str], Expectation] = field(default_factory=dict)
-    shrunk: list[Shrunk] = field(default_factory=list)
-    looks_like: dict[str, None] = field(default_factory=dict)
-    """What explains shrunk cases, where nothing explains the larger ones."""
-    unsteady: str = ""
-    """Why a case could not be shrunk: perhaps it does not fail again."""
-
-    def questions(self) -> Iterator[Question]:
-        """Yield the questions to keep: shrunk ones first, then those that were not shrunk."""
-        yield from (one.question for one in self.shrunk)
-        for block, _ in self.cases[len(self.shrunk) :]:
-            question = block.question(0)
-            yield replace(question, id=shrunk_id(question.id))
 
 
 class _Kept(Passing):
@@ -125,14 +86,13 @@ class Fuzzed:
     seed: int
     spaces: Sequence[RandomSpace]
     criteria: Mapping[str, Criterion]
-    expectations: Sequence[Expectation] = ()
+    findings: Findings
     tally: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     undeciding: int = 0
     undrawn: Counter[str] = field(default_factory=Counter)
     asked_to: int = 0
     replayed: int = 0
     asked_again: int = 0
-    findings: dict[tuple[object, bool], FuzzFinding] = field(default_factory=dict)
     pairs: dict[str, PairsAsked] = field(default_factory=dict)
     seconds: float = 0.0
     stopped: str = ""
@@ -154,8 +114,7 @@ class Fuzzed:
     @property
     def new(self) -> list[FuzzFinding]:
         """The findings that no expectation holds for, the most frequent first."""
-        found = [one for one in self.findings.values() if one.new]
-        return sorted(found, key=lambda one: -one.count)
+        return self.findings.new
 
     def pace(self) -> int:
         """Count the questions of PACE seconds at the rate so far; FIRST where there is no rate yet."""
@@ -197,7 +156,7 @@ class Fuzzed:
             if (rows := again.rows.get(case_id)) is not None:
                 asked = next(other for other, words in other_rows(block) if words == rows)
                 about = describe_change("right cases", unlike=not rows)
-                self._find((ASKED_AGAIN, not rows), about, asked, results[case_id])
+                self.findings.add((ASKED_AGAIN, not rows), about, asked, results[case_id])
         self._explain(source, failing, results)
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
@@ -217,79 +176,42 @@ class Fuzzed:
             if one.verdict == "error":
                 kind = one.fault.kind if one.fault else "raised"
                 about = f"{kind}: {one.message}"
-                self._find((kind, mask(one.message)), about, block.rows(alone), one)
+                self.findings.add((kind, mask(one.message)), about, block.rows(alone), one)
             elif one.verdict == "passed":
                 for ledger, reading in one.followed.items():
                     point = self._followed.setdefault((OPERATORS[one.operator].owner, ledger), {})
                     first = point.get(reading) or (0, block.rows(alone), one)
                     point[reading] = first[0] + 1, *first[1:]
 
-    def _find(
-        self, key: object, about: str, block: Block, result: CaseResult,
-        diagnosis: Finding | None = None, part: FailingBlock | None = None, count: int = 1,
-    ) -> None:  # fmt: skip
-        """Count a case that went wrong as one of the finding `key`; keep it if it is small.
-
-        What is expected is a finding of its own.
-        """
-        place = result.operator, result.dtype
-        known = self.findings.get((key, True))
-        expected = known.expected.get(place) if known and diagnosis else None
-        if not (expected and {*diagnosis.names} <= {*expected.diagnosis}):  # type: ignore[union-attr]
-            expected = self._expected(result, diagnosis, part)
-        if (key, expected is not None) not in self.findings and len(self.findings) >= MOST_FINDINGS:
-            key, about, diagnosis = MORE, MORE, None
-        one = self.findings.setdefault(
-            (key, expected is not None), FuzzFinding(about, diagnosis, expected is None)
-        )
-        one.count += count
-        one.where[place] += count
-        if expected:
-            one.expected.setdefault(place, expected)
-        one.cases.append((block, result))
-        one.cases.sort(key=lambda kept: kept[0].nbytes)
-        one.cases[1:] = [kept for kept in one.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
-
-    def _expected(
-        self, result: CaseResult, diagnosis: Finding | None, part: FailingBlock | None
-    ) -> Expectation | None:
-        """Find the first expectation that holds for a failure of this operator and dtype."""
-        found = Diagnosis(by_case={result.id: diagnosis} if diagnosis else {})
-        row = (part, 0) if part else None
-        for glob, one in itertools.chain(*map(_readings, self.expectations)):
-            if matches(result.id, glob) and apply_expectation(result, one, found, row).expected:
-                return one
-        return None
-
     def _explain(
         self, source: Source, parts: list[FailingBlock], results: Mapping[str, CaseResult]
     ) -> None:
         """Group cases with wrong numbers by known findings, and diagnose some of what is left."""
         looked_at = set[str]()
-        parts = [left for part in parts for left in self._known(part, results)]
+        parts = [left for part in parts for left in self.findings.take_known(part, results)]
         while some := self._next(parts, looked_at):
             found = self._diagnosis(source, some, results)
             if found.broke_off:
                 break
             fruitful = set[tuple[str, str]]()
-            for alone in _singles(some):
+            for alone in singles(some):
                 [case_id] = alone.block.ids
                 if one := found.by_case.get(case_id):
                     about = f"{'' if one.certain else 'perhaps: '}{one.about}"
                     about += f", first seen {one.where}" if one.where else ""
                     key = (one.kind, one.names, one.certain)
-                    self._find(key, about, alone.block, results[case_id], one, alone)
+                    self.findings.add(key, about, alone.block, results[case_id], one, alone)
                     fruitful.add((alone.block.operator, alone.block.dtype))
             for place in {(part.block.operator, part.block.dtype) for part in some}:
                 self._fruitless[place] = 0 if place in fruitful else self._fruitless[place] + 1
             looked_at.update(case_id for part in some for case_id in part.block.ids)
             parts = _without(found.by_case, parts)
-            parts = [left for part in parts for left in self._known(part, results)]
-        for alone in _singles(parts):
+            parts = [left for part in parts for left in self.findings.take_known(part, results)]
+        for alone in singles(parts):
             block = alone.block
             what = UNEXPLAINED if looked_at.issuperset(block.ids) else UNDIAGNOSED
             about = f"{what}, {block.operator} {block.dtype}"
-            self._find(about, about, block, results[block.ids[0]], None, alone)
+            self.findings.add(about, about, block, results[block.ids[0]], None, alone)
 
     def _next(
         self, parts: Sequence[FailingBlock], looked_at: Collection[str]
@@ -301,35 +223,6 @@ class Fuzzed:
                 some.append(part.rows(np.arange(min(len(part), room))))
                 room -= len(some[-1])
         return some
-
-    def _known(
-        self, part: FailingBlock, results: Mapping[str, CaseResult]
-    ) -> Iterator[FailingBlock]:
-        """Count the cases that a finding explains that is known; yield a part of the others, if any."""
-        left = np.ones(len(part), bool)
-        known = {key: one for (key, _), one in self.findings.items()}
-        for key, one in known.items():
-            if one.diagnosis is None or not left.any():
-                continue
-            names = one.diagnosis.names
-            if one.diagnosis.kind == "arithmetic":
-                mine = np.array([names[0] in results[case_id].holds for case_id in part.block.ids])
-            elif one.diagnosis.kind in NO_VARIANTS:
-                continue
-            else:
-                try:
-                    variants = [variant_called(name) for name in names]
-                except (LookupError, ValueError):
-                    continue
-                mine = part.distances([variants])[0] <= 1.0
-            for row in np.flatnonzero(mine & left).tolist():
-                alone = part.rows(np.array([row]))
-                self._find(
-                    key, one.about, alone.block, results[part.block.ids[row]], one.diagnosis, alone
-                )
-            left &= ~mine
-        if left.any():
-            yield part.rows(left)
 
     def _diagnosis(
         self, source: Source, parts: Sequence[FailingBlock], results: Mapping[str, CaseResult]
@@ -367,7 +260,7 @@ class Fuzzed:
                 words = about_reading(names) if names else "the stored one"  # type: ignore[arg-type]
                 about = f"two readings of one point ({ledger}): {count} cases follow {words}, {rest} another"
                 result = replace(result, verdict="failed", holds=(), arithmetic="")
-                self._find(about, about, block, result, count=count)
+                self.findings.add(about, about, block, result, count=count)
 
     def shrink(self, source: Source, advance: Callable[[FuzzFinding], None]) -> None:
         """Shrink a few cases of each new finding, as long as there is time; say why where that fails."""
@@ -394,11 +287,6 @@ class Fuzzed:
                 one.looks_like |= {one.about: None for one in found.findings if one.certain}
 
 
-def _singles(parts: Iterable[FailingBlock]) -> Iterator[FailingBlock]:
-    """Yield the cases of parts one by one."""
-    return (part.rows(np.array([row])) for part in parts for row in range(len(part)))
-
-
 def _without(ids: Container[str], parts: Iterable[FailingBlock]) -> list[FailingBlock]:
     """Leave cases out of parts."""
     kept = [(part, np.array([one not in ids for one in part.block.ids])) for part in parts]
@@ -408,32 +296,6 @@ def _without(ids: Container[str], parts: Iterable[FailingBlock]) -> list[Failing
 def _counts(one: CaseResult) -> bool:
     """Say whether a case counts: its tier does, and if it passed, its tolerances say enough to decide."""
     return one.decides and (one.verdict, one.judged_by) != ("passed", "nothing")
-
-
-@cache
-def _readings(one: Expectation) -> Sequence[tuple[str, Expectation]]:
-    """List the globs of an expectation: as it is written and, if it says how cases fail, a wide one.
-
-    Each has with it what is expected there. Any wrong numbers are expected only of what is written.
-    """
-    names = tuple(name for name in one.diagnosis if name != ANY_NUMBERS)
-    known = replace(one, diagnosis=names)
-    wide = known.says_how and not of_invalid(one)
-    return [(one.cases, one), *([(_widen(one.cases), known)] if wide else [])]
-
-
-def _widen(glob: str) -> str:
-    """Leave all out of a glob but operator and dtype: a known finding has any other ids here."""
-    found = []
-    for one in glob.split(AND):
-        operator, *parts = one.split("/")
-        dtype = (
-            parts[-2]
-            if len(parts) > 1 and any(fnmatchcase(d, parts[-2]) for d in FLOAT_TYPES)
-            else "*"
-        )
-        found.append(f"{operator}/*/{dtype}/*" if parts else "*")
-    return AND.join(found)
 
 
 def fuzz(
@@ -464,7 +326,7 @@ def fuzz(
     ]
     if not streams:
         raise GrucibleError(f"no operator to ask has {' or '.join(dtypes)}; name another --dtype")
-    found = Fuzzed(source.name, source.version, seed, spaces, criteria, expectations)
+    found = Fuzzed(source.name, source.version, seed, spaces, criteria, Findings(expectations))
     found.pairs = {space.prefix[:-1]: PairsAsked(space) for space, _ in streams}
     began = time.monotonic()
     with np.errstate(all="ignore"):

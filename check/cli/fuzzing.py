@@ -17,7 +17,8 @@ from ...cases.selection import DTYPES
 from ...cases.specs.random_space import load_spaces, usual_space
 from ...vectors.vector_set import open_set
 from ..expecting import load_expectations
-from ..fuzz import Fuzzed, FuzzFinding, check_out, fuzz, write_found
+from ..fuzz import Fuzzed, check_out, fuzz, write_found
+from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
 from ..reports.findings import how_far_off, id_line

@@ -23,9 +23,6 @@ from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
 from grucible.check.fuzz import (
     EXPLAINED,
-    KEPT,
-    MORE,
-    MOST_FINDINGS,
     PASSED,
     UNDIAGNOSED,
     UNEXPLAINED,
@@ -33,6 +30,7 @@ from grucible.check.fuzz import (
     fuzz,
     write_found,
 )
+from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
