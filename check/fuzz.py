@@ -227,15 +227,16 @@ class Fuzzed:
     def _diagnosis(
         self, source: Source, parts: Sequence[FailingBlock], results: Mapping[str, CaseResult]
     ) -> Diagnosis:
-        """Find what explains some cases; an error of our own there leaves them unexplained."""
+        """Find what explains some cases; an error there leaves them undiagnosed."""
         classes = {
             case_id: results[case_id].arithmetic for part in parts for case_id in part.block.ids
         }
         passing = _Kept(self._passed, self.criteria)
         try:
             return diagnose(parts, classes, passing, (), lambda asked: list(source.answer(asked)))
-        except (GrucibleError, OSError):
-            raise
+        except (GrucibleError, OSError) as error:
+            self.stopped = self.stopped or str(error)
+            return Diagnosis(broke_off=str(error))
         except Exception as error:
             say(f"grucible: a diagnosis broke off: {format_own_error(error)}", err=True)
             return Diagnosis(broke_off=str(error))

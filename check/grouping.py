@@ -1,4 +1,4 @@
-"""The grouping of failures by what explains them, and by whether they are expected."""
+"""The grouping of failures: by the mistake that explains them, and whether they are expected."""
 
 from __future__ import annotations
 

@@ -395,7 +395,9 @@ def test_a_failure_that_does_not_come_back_is_kept_and_named(tmp_path: Path) -> 
     assert len(list(load_vectors(path))) == one.count == 1
 
 
-def test_memory_holds_bounded_findings() -> None:
+def test_memory_holds_bounded_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("grucible.check.fuzz.PASSED_BYTES", 40_000)
+    monkeypatch.setattr("grucible.check.grouping.KEPT_BYTES", 2_000)
     number = itertools.count()
 
     def kernel(question: Question) -> Mapping[str, Array]:
@@ -411,7 +413,10 @@ def test_memory_holds_bounded_findings() -> None:
     assert len(found.findings) == MOST_FINDINGS + 1
     assert found.findings[MORE, False].count == found.counts["error"] - MOST_FINDINGS
     assert max(len(one.cases) for one in found.findings.values()) <= KEPT
-    assert len(found._passed) <= PASSED
+    assert 0 < len(found._passed) <= PASSED
+    assert sum(block.nbytes for block in found._passed) <= 40_000
+    others = [one.cases[1:] for one in found.findings.values()]
+    assert all(block.nbytes <= 2_000 for cases in others for block, _ in cases)
     assert all(len(block) == 1 for one in found.findings.values() for block, _ in one.cases)
 
 
@@ -446,6 +451,33 @@ def test_a_process_that_is_killed_loses_no_finding(monkeypatch: pytest.MonkeyPat
     assert "was killed" in found.stopped
     assert found.new[0].count == found.counts["failed"] > 0
     assert found.exit_status == 1
+
+
+def test_an_error_of_a_diagnosis_loses_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diagnose(*_: object) -> None:
+        raise GrucibleError("the runtime is gone")
+
+    monkeypatch.setattr("grucible.check.fuzz.diagnose", diagnose)
+    found = fuzzed(small_clip_ignored, 600)
+    assert (found.stopped, found.asked_to) == ("the runtime is gone", 256)
+    [one] = found.new
+    assert one.about.startswith(UNDIAGNOSED)
+    assert one.count == found.counts["failed"] > 0
+
+
+def test_a_place_is_that_of_the_first_cases() -> None:
+    calls = itertools.count()
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        wrong = next(calls) > 300 or question.inputs["X"].shape[0] == 3
+        return run(question, "linear_before_reset inverted" if wrong else "")
+
+    about = [one.about for one in fuzzed(kernel, 600).new if one.diagnosis]
+    assert any(
+        one.endswith("taken the other way round, first seen where the batch size is 3")
+        for one in about
+    )
+    assert all(", where" not in one for one in about)
 
 
 def test_what_stands_in_the_way_is_named_before_the_first_question(
