@@ -218,7 +218,7 @@ WRONG_LISTS = {
     "- cases: '*'\n  reason: r\n  link:\n": r":3: 0\.link: None; expected a text",
     "- !!python/object:os.system {}\n": r":1: tags are not allowed; leave tag:",
     "- cases: '*'\n  reason: r\n  observed: {float32: x}\n": r"observed: \{'float32': 'x'\}; expected a text",
-    "- cases: '*'\n  reason: r\n  observed: float23\n": r":3: 0\.observed: there is no class 'float23'; did you",
+    "- cases: '*'\n  reason: r\n  observed: float23\n": r":3: 0\.observed: there is no class 'float23' \(did you",
     "- cases: '*'\n  reason: r\n  diagnosis: clip-ignore\n": r":3: 0\.diagnosis: there is no misreading 'clip-",
     "- cases: '*'\n  reason: r\n  diagnosis: [clip-ignored, x@y]\n": r"there is no misreading 'x@y'",
     "- cases: '*'\n  reason: r\n  diagnosis: []\n": r"diagnosis: \[\]; expected a text",
