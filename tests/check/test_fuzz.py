@@ -216,7 +216,7 @@ def test_the_built_in_space_reaches_every_value(operator: str) -> None:
     assert compared == 0
     assert len(pairs.never_asked()) <= offered - asked < 0.2 * offered
     again = yaml.safe_load(mine.spec.document.text)
-    assert again["cases"][0]["random"].keys() == mine.spec.model.cases[0].random.keys()
+    assert again["cases"][0]["random"].keys() == mine.spec.model.cases[0].random.keys()  # type: ignore[union-attr]
 
 
 def test_pairs_never_asked_are_pairs_that_a_case_could_have(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_two_readings_are_excused_by_no_arithmetic() -> None:
     def kernel(question: Question) -> Mapping[str, Array]:
         return (keeps_h0 if question.inputs["X"].shape[0] % 2 else run)(question)
 
-    every = [Expectation("*", "in float32", observed=("float32",))]  # type: ignore[arg-type]
+    every = [Expectation("*", "in float32", observed=("float32",))]
     found = fuzzed(kernel, 300, SEQUENCE, expectations=every)
     assert [one.about.partition(" (")[0] for one in found.new] == ["two readings of one point"]
 
