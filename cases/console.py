@@ -64,7 +64,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """Suggest the known word that begins with a mistaken one, or is most like it; "" where none is."""
     names, some = list(known), _SHORT.sub(r"\1float", word[:MOST_SENTENCE])
     near = [one for one in names if some and one.startswith(some)]
-    near = near or difflib.get_close_matches(some, names, 1, 0.5)
+    near = near or difflib.get_close_matches(some, names, 1)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -329,7 +329,7 @@ def test_what_is_no_script(
 ) -> None:
     asked = "onnx.GRU-14/plain/float64/default"
     for name, says in {
-        "tractor": "'tractor' is unknown (did you mean 'tract'?)",
+        "tractor": "'tractor' is unknown \\(did you mean 'tract'\\?\\)",
         "onnxruntime": "ONNX Runtime's GRU has no float64",
         "./mine.py:": "'' is not the name of a function",
         "exec: ": "expected a program after exec:",
