@@ -349,6 +349,13 @@ def test_what_is_no_script(
         script(case, "tract")
 
 
+def test_files_of_any_runtime_were_observed_of_none(command: Command) -> None:
+    made = command("show", "onnx.GRU-14/plain/float32/default", "--script", "onnx")
+    assert (made.status, made.err) == (0, "")
+    assert "Expected is the exact result" in made.out
+    assert not re.search("observed|unknown", made.out)
+
+
 def test_the_command_says_what_was_observed_or_why_nothing_was(
     command: Command, tmp_path: Path
 ) -> None:
