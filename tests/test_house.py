@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 2_995,
     "check": 14_723,
     "check/diagnosis": 3_190,
-    "tests": 28_732,
+    "tests": 28_743,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_853, 199, 29_710
+PACKAGE, MODULES, WORDS = 27_853, 199, 29_719
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,9 +66,19 @@ def test_the_commands_print_what_the_page_shows(tmp_path: Path) -> None:
 
 def test_the_workflow_runs_the_page_s_commands() -> None:
     workflow = yaml.safe_load((ROOT / "check" / "ci" / "github.yml").read_text(encoding="utf-8"))
-    [job] = workflow["jobs"].values()
-    commands = " ".join(step.get("run", "") for step in job["steps"])
+    commands = " ".join(step.get("run", "") for step in workflow["jobs"]["grucible"]["steps"])
     commands = " ".join(commands.replace("\\\n", " ").split())
     for command in ("grucible check --runtime", "grucible compare", "cp now.json"):
         [line, *_] = [line for line in PAGE.splitlines() if line.startswith(f"    {command}")]
         assert line.strip() in commands
+
+
+def test_the_workflow_s_nightly_command_is_one(tmp_path: Path) -> None:
+    """Each option of the command exists; twenty questions stand for ten minutes of them."""
+    workflow = yaml.safe_load((ROOT / "check" / "ci" / "github.yml").read_text(encoding="utf-8"))
+    [line] = [
+        step["run"] for step in workflow["jobs"]["fuzz"]["steps"] if step.get("name") == "Ask"
+    ]
+    shutil.copy(ROOT / "check" / "examples" / "my_gru.py", tmp_path)
+    printed, status = run(line.replace("--minutes 10", "--cases 20"), tmp_path)
+    assert (printed.startswith("no new finding in "), status) == (True, 0), printed
