@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_995,
     "check": 14_723,
     "check/diagnosis": 3_190,
-    "tests": 28_743,
+    "tests": 28_741,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 27_853, 199, 29_719

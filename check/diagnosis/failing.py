@@ -245,7 +245,7 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     """
     normal = 2.0 ** (kind.least_exponent + kind.precision - 1)
     least, size = normal * 2.0**kind.precision, _largest(right)
-    scale = np.maximum(1.0, _largest(given) / np.where(size < normal, least, size))
+    scale = np.maximum(1.0, _largest(given) / np.where(size <= normal, least, size))
     admitted = _wider(limit) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
     return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)

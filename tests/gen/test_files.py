@@ -189,17 +189,15 @@ def test_a_process_that_is_killed_is_named_with_what_to_do(
     assert not [*(tmp_path / "out").rglob("*.h5")]
 
 
-def _safe_path() -> str | None:
-    return os.environ.get("PYTHONSAFEPATH")
-
-
 def test_only_processes_that_make_cases_import_nothing_from_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     with open_executor(2) as executor:
-        assert executor.submit(_safe_path).result() == "1"
-        assert _safe_path() is None  # a runtime that starts meanwhile may import its neighbours
+        assert executor.submit(os.getenv, "PYTHONSAFEPATH").result() == "1"
+        assert (
+            os.getenv("PYTHONSAFEPATH") is None
+        )  # a runtime that starts meanwhile may import its neighbours
 
 
 def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
