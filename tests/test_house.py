@@ -23,8 +23,8 @@ LINES = {
     "gen": 4_671,
     "gen/variants": 2_995,
     "check": 14_723,
-    "check/diagnosis": 3_190,
-    "tests": 28_741,
+    "check/diagnosis": 3_206,
+    "tests": 28_746,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 27_853, 199, 29_719

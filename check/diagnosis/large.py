@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...gen.variants.known import variant_called
@@ -19,7 +19,9 @@ def with_large(
     more: dict[Names, list[tuple[str, Finding]]] = {}
     for few, many in large:
         [case_id] = few.block.ids
-        if case_id in found.unexplained_ids and (one := _explain(few, many, passing)):
+        if case_id in found.unexplained_ids and (
+            one := _explain(few, many, passing, found.findings)
+        ):
             more.setdefault(one.names, []).append((case_id, one))
     if not more:
         return found
@@ -39,12 +41,26 @@ def with_large(
     )
 
 
-def _explain(few: FailingBlock, many: FailingBlock, passing: Passing) -> Finding | None:
-    """Find what a few steps do, if many do it. Where among these steps it is so says nothing of the case."""
-    for one in diagnose([few], {}, passing).findings:
-        if one.certain and not one.where and one.kind in ("misreading", "approximation"):
-            variants = [variant_called(name) for name in one.names]
-            within = all(v.within_a_step and "@" not in v.name for v in variants)
-            if within and (many.distances([variants]) <= 1.0).all():
-                return one
-    return None
+def _explain(
+    few: FailingBlock, many: FailingBlock, passing: Passing, known: Sequence[Finding]
+) -> Finding | None:
+    """Find what is known of other cases, or what a few steps do, if many steps do it.
+
+    Where among these steps it is so says nothing of the case.
+    """
+    return next((one for one in _candidates(few, passing, known) if _does(many, one)), None)
+
+
+def _candidates(few: FailingBlock, passing: Passing, known: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the findings that are known; then look for others, which takes long."""
+    yield from known
+    yield from diagnose([few], {}, passing).findings
+
+
+def _does(many: FailingBlock, one: Finding) -> bool:
+    """Say whether each of many steps does what a finding says of a step."""
+    if not one.certain or one.where or one.kind not in ("misreading", "approximation"):
+        return False
+    variants = [variant_called(name) for name in one.names]
+    within = all(v.within_a_step and "@" not in v.name for v in variants)
+    return within and bool((many.distances([variants]) <= 1.0).all())
