@@ -237,15 +237,13 @@ def bytes_of(case: CaseSpec) -> int:
     return case_bytes(OPERATORS[case.operator], case.attributes, case.sizes)
 
 
-def make_chunk(cases: Sequence[CaseSpec], seed: int) -> Chunk:
-    """Draw and answer `cases`, which share a block; draw a case again if its draw cannot be kept."""
-    return make_chunks([cases], seed)[0]
-
-
 def make_chunks(
     parts: Sequence[Sequence[CaseSpec]], seed: int, attempts: Sequence[int] = ATTEMPTS
 ) -> list[Chunk]:
-    """Draw and answer the cases of several blocks or parts of blocks, alike ones together."""
+    """Draw and answer the cases of several blocks or parts of blocks, alike ones together.
+
+    A case is drawn again if its draw cannot be kept.
+    """
     blocks: list[list[Block]] = [[] for _ in parts]
     pending = [dict.fromkeys(range(len(cases)), "") for cases in parts]
     for attempt in attempts:

@@ -5,8 +5,8 @@ Also the arithmetic of float64 over stacks, which can record how large intermedi
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -100,30 +100,40 @@ def join(several: Sequence[Stack]) -> Stack:
     """Join stacks that are `alike`, of any operators and layouts; `rows` then count through all of them."""
     if len(several) == 1:
         return replace(several[0], rows=np.arange(len(several[0])))
-    meant, given = [one.semantics for one in several], [one.inputs for one in several]
+    return replace(
+        several[0],
+        rows=np.arange(sum(map(len, several))),
+        semantics=join_semantics([one.semantics for one in several]),
+        inputs=join_inputs([one.inputs for one in several]),
+    )
+
+
+def join_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
+    """Join the semantics of stacks; they agree on AGREED."""
 
     def each(name: str) -> Any:
         return tuple(
-            tuple(chain(*of)) for of in zip(*(getattr(m, name) for m in meant), strict=True)
+            tuple(chain(*of)) for of in zip(*(getattr(one, name) for one in several), strict=True)
         )
 
-    def parts(name: str) -> Arrays:
-        first = getattr(given[0], name)
-        return {part: np.concatenate([getattr(one, name)[part] for one in given]) for part in first}
-
-    x, h0, lengths, starts = (
-        np.concatenate([getattr(one, name) for one in given])
-        for name in ("x", "h0", "lengths", "starts")
-    )
     return replace(
-        several[0],
-        rows=np.arange(len(x)),
-        semantics=replace(
-            meant[0], f=each("f"), g=each("g"), directions=each("directions"),
-            clip=np.concatenate([one.clip for one in meant]),
-        ),
-        inputs=GruInputs(x, h0, lengths, starts, parts("w"), parts("r"), parts("b")),
+        several[0], f=each("f"), g=each("g"), directions=each("directions"),
+        clip=np.concatenate([one.clip for one in several]),
     )  # fmt: skip
+
+
+def join_inputs(
+    several: Sequence[GruInputs], joined: Callable[[Sequence[Array]], Array] = np.concatenate
+) -> GruInputs:
+    """Join the inputs of stacks, each tensor by `joined`."""
+    found: dict[str, Any] = {}
+    for name in (field.name for field in fields(GruInputs)):
+        each = [getattr(one, name) for one in several]
+        if isinstance(each[0], dict):
+            found[name] = {part: joined([parts[part] for parts in each]) for part in each[0]}
+        else:
+            found[name] = joined(each)
+    return GruInputs(**found)
 
 
 @lru_cache(maxsize=256)

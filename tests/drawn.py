@@ -11,14 +11,14 @@ from grucible.cases.operators.readings import STORED, ReadingNames, as_read
 from grucible.cases.operators.semantics import semantics
 from grucible.cases.operators.signature import Operator
 from grucible.cases.specs.expand import CaseSpec
-from grucible.gen.drawing import make_chunk
+from grucible.gen.drawing import make_chunks
 from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.vectors.block import Block
 
 
 def drawn_block(cases: Sequence[CaseSpec], seed: int) -> Block:
     """The block of `cases`, each of which can be drawn."""
-    block, undrawn = make_chunk(cases, seed)
+    [(block, undrawn)] = make_chunks([cases], seed)
     assert not undrawn, undrawn
     assert block is not None
     return block

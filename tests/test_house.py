@@ -20,14 +20,14 @@ LINES = {
     "top": 205,
     "cases": 5_828,
     "vectors": 2_426,
-    "gen": 4_671,
-    "gen/variants": 2_995,
+    "gen": 4_679,
+    "gen/variants": 2_966,
     "check": 14_723,
-    "check/diagnosis": 3_206,
-    "tests": 28_746,
+    "check/diagnosis": 3_207,
+    "tests": 28_760,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_853, 199, 29_719
+PACKAGE, MODULES, WORDS = 27_861, 199, 29_719
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

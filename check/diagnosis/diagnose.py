@@ -137,13 +137,14 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
 
     `coarse` (n,) says which cases hold a class of arithmetic: several misreadings may hide in that.
     """
-    filled = list(unwritten(search.parts))
-    constant = [one for one in filled if any(has_number(v.name) for v in one)]
-    search.each([one for one in filled if one not in constant])
+    filled: dict[bool, list[tuple[Variant, ...]]] = {False: [], True: []}
+    for one in unwritten(search.parts):
+        filled[any(has_number(v.name) for v in one)].append(one)
+    search.each(filled[False])  # NaN, which nothing else gives
     which = search.which = search.which & holds_numbers(search.parts, len(search.which))
     search.each([(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
     search.each([(v,) for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
-    search.each(constant)  # what has another cause may be one number, too
+    search.each(filled[True])  # what has another cause may be one number, too
     search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local)
     left = which & ~coarse & ~_by_steps(placed, len(which))

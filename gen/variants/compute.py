@@ -8,7 +8,7 @@ them: the work of a step is shared by hundreds of variants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise, starmap
 from operator import attrgetter
@@ -21,7 +21,7 @@ from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..gru import Alter, gru
-from ..stacks import Float64
+from ..stacks import Float64, join_inputs, join_semantics
 from .approximate import OTHER_FUNCTIONS
 from .families import CHANGED_FUNCTIONS, KNOTS, heights_of, is_curved
 from .variant import Evaluated, Outputs, Variant
@@ -173,12 +173,14 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     rows = list(starmap(slice, pairwise(ends)))
     alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
     arithmetic, alter = together[0].arithmetic, partial(_altered, alters) if alters else _unaltered
-    semantics = _stacked_semantics([one.meant for one in together])
+    semantics = join_semantics([one.meant for one in together])
+    given = [one.inputs for one in together]
+    inputs = join_inputs(given, _joined) if len(given) > 1 else given[0]
     advance = together[0].advance
     y, ho = gru(
         arithmetic,
         semantics,
-        _stacked_inputs([one.inputs for one in together]),
+        inputs,
         alter=alter,
         advance=advance(arithmetic, semantics, alter) if advance else None,
         every_row=together[0].mixes_rows,
@@ -200,37 +202,6 @@ def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> 
 
 def _unaltered(_: str, value: Array) -> Array:
     return value
-
-
-def _stacked_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
-    """Stack the semantics of stacks; they agree on AGREED."""
-
-    def joined(name: str) -> Any:
-        each = [getattr(one, name) for one in several]
-        return tuple(
-            tuple(x for part in direction for x in part) for direction in zip(*each, strict=True)
-        )
-
-    return replace(
-        several[0],
-        f=joined("f"),
-        g=joined("g"),
-        directions=joined("directions"),
-        clip=np.concatenate([one.clip for one in several]),
-    )
-
-
-def _stacked_inputs(several: Sequence[GruInputs]) -> GruInputs:
-    if len(several) == 1:
-        return several[0]
-    found: dict[str, Any] = {}
-    for name in (field.name for field in fields(GruInputs)):
-        each = [getattr(one, name) for one in several]
-        if isinstance(each[0], dict):
-            found[name] = {part: _joined([parts[part] for parts in each]) for part in each[0]}
-        else:
-            found[name] = _joined(each)
-    return GruInputs(**found)
 
 
 def _joined(arrays: Sequence[Array]) -> Array:

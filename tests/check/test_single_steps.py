@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from grucible import GrucibleError, Question, verify
 from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.cases.question import pose
+from grucible.check.diagnosis import large
 from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.failing import Failing
-from grucible.check.diagnosis.finding import Diagnosis
+from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.diagnosis.large import with_large
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.criterion import Demanded, Differences
@@ -264,14 +265,14 @@ def check_taken_for_large(question: Question, place: int) -> None:
     assert judged(large, outputs).verdict == "failed"
 
 
-def explained_large(block: Block, outputs: Arrays) -> Diagnosis:
-    """Explain a case that is too large for variants, of which nothing is known yet."""
+def explained_large(block: Block, outputs: Arrays, known: Sequence[Finding] = ()) -> Diagnosis:
+    """Explain a case that is too large for variants; findings are `known` of others."""
     failing = Failing()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(work, "MOST_WORK", 2_000_000)
         failing.add(block, outputs, FLOAT32)
         assert (failing.parts, failing.left_out) == ([], [("float32", "made/layer")])
-        before = Diagnosis(failed=1, unexplained_ids=frozenset(["made/layer"]), not_tried=1)
+        before = Diagnosis(known, failed=1, unexplained_ids=frozenset(["made/layer"]), not_tried=1)
         return with_large(before, failing.large, Passing(()))
 
 
@@ -292,6 +293,16 @@ def test_a_large_case_is_explained_by_some_of_its_steps(layer: Block) -> None:
     assert [one.names for one in found.findings] == [("gate-order-rzh",)]
     assert (found.unexplained, found.not_tried) == (0, 0)
     assert found.by_case["made/layer"].certain
+
+
+def test_a_large_case_is_held_against_what_is_known_of_others_first(layer: Block) -> None:
+    """Looking for a mistake among its steps takes long, and is not done where a known one is theirs."""
+    dropped = changed(layer, B=np.zeros_like)
+    known = explained_large(layer, dropped).findings
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "diagnose", lambda *_: pytest.fail("looked for a mistake"))
+        found = explained_large(layer, dropped, known)
+    assert [(one.names, one.explains) for one in found.findings] == [(known[0].names, 2)]
 
 
 def test_what_only_some_steps_show_does_not_explain_a_large_case(layer: Block) -> None:

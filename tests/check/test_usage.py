@@ -52,6 +52,8 @@ def test_help(command: Command) -> None:
     bad_usage(
         command("chek"), r"no command 'chek' \(did you mean 'check'\?\); see: grucible --help$"
     )
+    asked = ("check", "--runtime", "onnx-reference", "--arithmetic", "fp32")
+    bad_usage(command(*asked), r"'fp32' is not a class of arithmetic \(did you mean 'float32'\?\)")
     bad_usage(command("xyzzy"), "no command 'xyzzy'; see: grucible --help$")
     ended = command()
     assert (ended.status, ended.out) == (2, "")

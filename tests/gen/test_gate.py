@@ -13,7 +13,7 @@ from shipped import core_cases
 from grucible.cases.operators.readings import STORED
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.drawing import SMALLER, draw_inputs, make_chunk
+from grucible.gen.drawing import SMALLER, draw_inputs, make_chunks
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.gen.tolerances.gate import GATE, GATE_FLOOR, objections, vacuous, vacuous_rows
 from grucible.gen.tolerances.march import ErrorBounds
@@ -53,7 +53,8 @@ def test_a_parameter_that_the_dtype_cannot_hold_is_an_intermediate(tmp_path: Pat
         "activations: [Sigmoid, ScaledTanh], activation_alpha: [1.0e+5], activation_beta: [1.0e-3]"
     )
     sizes = "batch_size: 2, seq_length: 1, input_size: 2, hidden_size: 1"
-    _, [undrawn] = make_chunk([case_of(tmp_path, "onnx.GRU-14", "float16", sizes, given)], seed=0)
+    case = case_of(tmp_path, "onnx.GRU-14", "float16", sizes, given)
+    [(_, [undrawn])] = make_chunks([[case]], seed=0)
     assert "an intermediate of 1e+05 is too near float16's overflow" in undrawn.why
 
 
