@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from fnmatch import translate
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import click
 
@@ -28,6 +30,49 @@ FEATURES = tuple(f"*/{theme}/*" for theme in (PLAIN, PLAIN_SIZES))
 AND = " & "
 """The text between globs that an id must all match; no id of ours contains it."""
 _WILD = re.compile(r"[*?[]")
+
+
+class Shard(NamedTuple):
+    """The part `number` of `of` parts of a work, which together have each of its pieces once."""
+
+    number: int = 1
+    of: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def takes(self, name: str) -> bool:
+        """Say whether the piece called `name` is in this part."""
+        word = hashlib.sha256(name.encode()).digest()[:8]
+        return int.from_bytes(word, "little") % self.of == self.number - 1
+
+
+WHOLE = Shard()
+"""The only part of a work that is not divided."""
+
+
+class _ShardType(click.ParamType):
+    """The type of an option i/n."""
+
+    name = "I/N"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Shard:
+        """Parse a shard."""
+        if isinstance(value, Shard):
+            return value
+        found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", value, re.ASCII)
+        if not found or int(found[1]) > int(found[2]):
+            self.fail(f"{value!r}; expected I/N, the I-th of N parts, such as 2/16", param, ctx)
+        return Shard(int(found[1]), int(found[2]))
+
+
+SHARD = click.option(
+    "--shard", type=_ShardType(), default=WHOLE, metavar="I/N",
+    help="Only the I-th of N parts, for N machines.",
+)  # fmt: skip
+"""The option with which commands do a part of their work."""
 
 
 class Selection(tuple[str, ...]):

@@ -15,7 +15,7 @@ from ..cases.console import say
 from ..cases.errors import GrucibleError
 from ..cases.files import check_apart, check_replaceable, write_whole, writing_to
 from ..cases.process import count_cpus
-from ..cases.selection import DTYPES, SELECT
+from ..cases.selection import DTYPES, SELECT, SHARD, WHOLE, Shard
 
 if TYPE_CHECKING:
     from .files import MadeFile, Plan
@@ -32,6 +32,7 @@ MOST_SHOWN = 20
 @SELECT
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 2**63 - 1),
               help="Draw other numbers for the same cases.")  # fmt: skip
+@SHARD
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes to use.")  # fmt: skip
 @click.option("--digests", type=click.Path(dir_okay=False, path_type=Path),
@@ -48,6 +49,7 @@ def gen_command(
     dtypes: tuple[str, ...],
     select: tuple[str, ...],
     seed: int,
+    shard: Shard,
     jobs: int,
     digests: Path | None,
     tolerance_digests: Path | None,
@@ -58,20 +60,23 @@ def gen_command(
 
     SPEC is a case spec or a directory of case specs; the default is the specs shipped with grucible. A file
     that this generator made from the same spec and options is left alone if it matches its own digests and
-    any published ones. Otherwise it is made again; with --verify it is only named.
+    any published ones. Otherwise it is made again; with --verify it is only named. With --shard, each file
+    is a part, which `check` takes as it is; `gen` without --shard joins the parts that stand in DIR.
     """
     from ..cases.specs.expand import expand_all
     from ..cases.specs.spec_file import find_specs
     from .files import plan_files
 
-    whole = not (seed or dtypes or select)
+    whole = not (seed or dtypes or select or shard != WHOLE)
     if verify and not whole:
         raise click.UsageError("--verify goes with seed 0 and whole specs: those are published")
     lists = {"content_sha256": digests, "tolerance_sha256": tolerance_digests}
     if digests and tolerance_digests:
         check_apart([("--digests", digests), ("--tolerance-digests", tolerance_digests)])
     expanded = expand_all(find_specs(specs), dtypes, select)
-    plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select)
+    plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select, shard=shard)
+    if not plans:
+        raise GrucibleError(f"--shard {shard} has no case here; take fewer shards")
     with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
     mark = _list_mark(plan.relative for plan in plans)
@@ -80,6 +85,8 @@ def gen_command(
     files = _make_or_find(plans, out, jobs, remake=not verify, whole=whole, force=force)
     complete = [file for file in files if not file.undrawn]
     equal = _report_published(complete) if whole and complete else 0
+    if shard == WHOLE and len(complete) == len(plans) and not any(f.damage for f in files):
+        _report_root(files, whole=whole)
     _report_undrawn(files, plans)
     for name, listed in lists.items():
         if listed:
@@ -88,6 +95,17 @@ def gen_command(
             write_whole(listed, "".join(lines), mark=mark, force=force)
     if verify and equal < len(files):
         raise SystemExit(1)
+
+
+def _report_root(files: Sequence[MadeFile], *, whole: bool) -> None:
+    """Report the digest of all files together, which is the same however the work was divided."""
+    from ..vectors.digest import published_digests, published_tolerances, root_digest
+
+    pairs = {file.relative: (file.content_sha256, file.tolerance_sha256) for file in files}
+    tolerances = published_tolerances()
+    published = {name: (one, tolerances[name]) for name, one in published_digests().items()}
+    equal = ", as published" if whole and pairs == published else ""
+    say(f"root digest: {root_digest(pairs)}{equal}")
 
 
 def _list_mark(planned: Iterable[str]) -> re.Pattern[bytes]:
@@ -130,6 +148,10 @@ def _make_or_find(
         complete = len(found) + len(made)
         say(f"interrupted; {complete} of {len(plans)} files in {out} are whole", err=True)
         raise SystemExit(interruption_status()) from None
+    if remake:
+        stands = found.keys() | {file.relative for file in made if file.made}
+        for plan in (plan for plan in plans if plan.relative in stands):
+            plan.drop_parts()
     count, cases = sum(file.made for file in made), sum(file.cases for file in made)
     say(
         f"made {count} file{'s' * (count != 1)} with {cases} cases in {out}; "

@@ -31,6 +31,7 @@ from ..cases.operators.readings import ReadingNames
 from ..cases.operators.semantics import semantics
 from ..cases.operators.signature import Operator
 from ..cases.question import case_bytes, too_large
+from ..cases.selection import Shard
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS, scale_of
 from ..vectors.block import Block, BlockKey
@@ -225,6 +226,12 @@ def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[Case
         members = sorted(blocks[key], key=lambda case: case.id)
         size = chunk_size(bytes_of(members[0]))
         yield key, [members[i : i + size] for i in range(0, len(members), size)]
+
+
+def take_shard(cases: Sequence[CaseSpec], shard: Shard) -> list[CaseSpec]:
+    """Take the cases of those blocks that are in a shard, by the id of a block's first case."""
+    blocks = (parts for _, parts in chunks(cases) if shard.takes(parts[0][0].id))
+    return [case for parts in blocks for part in parts for case in part]
 
 
 def chunk_size(each: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import hashlib
 import json
 import multiprocessing
@@ -10,10 +11,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,23 @@ from threadpoolctl import threadpool_limits
 from .. import __version__
 from ..cases.errors import GrucibleError, VectorFileError
 from ..cases.process import end_if_interrupted
+from ..cases.selection import WHOLE, Shard
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.spec_file import CaseSpecFile
 from ..vectors.block import BlockKey
 from ..vectors.digest import GENERATOR, published_digests, published_tolerances
-from ..vectors.reader import open_vectors
+from ..vectors.reader import VectorFile, open_vectors
 from ..vectors.writer import VectorWriter, new_vector_file
-from .drawing import CHUNK_BYTES, Chunk, Undrawn, bytes_of, check_sizes, chunks, make_chunks
+from .drawing import (
+    CHUNK_BYTES,
+    Chunk,
+    Undrawn,
+    bytes_of,
+    check_sizes,
+    chunks,
+    make_chunks,
+    take_shard,
+)
 
 
 @contextlib.contextmanager
@@ -96,18 +107,19 @@ _TASKS = 4
 
 def _tasks(plans: Sequence[Plan], jobs: int) -> Iterator[_Task]:
     """Put consecutive chunks of a file together: cases of several blocks can be evaluated at once."""
-    total = sum(bytes_of(part[0]) * len(part) for p in plans for _, ps in p.blocks for part in ps)
+    total = sum(bytes_of(part[0]) * len(part) for p in plans for part in p.missing)
     most = min(CHUNK_BYTES, total // (_TASKS * jobs)) if jobs > 1 else CHUNK_BYTES
     for plan in plans:
         together, size = list[list[CaseSpec]](), 0
-        for part in (part for _, parts in plan.blocks for part in parts):
+        for part in plan.missing:
             each = bytes_of(part[0]) * len(part)
             if together and size + each > most:
                 yield together, plan.seed
                 together, size = [], 0
             together.append(part)
             size += each
-        yield together, plan.seed
+        if together:
+            yield together, plan.seed
 
 
 def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterator[Chunk]:
@@ -132,26 +144,72 @@ def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterat
 
 @dataclass(frozen=True)
 class Plan:
-    """One vector file to make: the spec, its cases, and the place of the file.
+    """One vector file to make: the spec, its cases, and the directory that it is made in.
 
-    `made_from` is a text that names everything that the file is made from.
+    `made_from` names everything that the file is made from. With a `shard`, it is a part of the file.
     """
 
     spec: CaseSpecFile
     cases: list[CaseSpec]
-    path: Path
-    made_from: str
+    out: Path
+    made_from: Mapping[str, Any]
     seed: int
+    shard: Shard = WHOLE
 
     @property
     def relative(self) -> str:
         """The file's path below the output directory."""
-        return f"{self.spec.path}.h5"
+        part = "" if self.shard == WHOLE else f".{self.shard.number}-of-{self.shard.of}"
+        return f"{self.spec.path}{part}.h5"
+
+    @property
+    def path(self) -> Path:
+        """The place of the file."""
+        return self.out / self.relative
+
+    @property
+    def origin(self) -> str:
+        """The text in the file by which a later `gen` knows what it was made from."""
+        part = {} if self.shard == WHOLE else {"shard": str(self.shard)}
+        return json.dumps({**self.made_from, **part}, sort_keys=True)
 
     @cached_property
     def blocks(self) -> list[tuple[BlockKey, list[list[CaseSpec]]]]:
         """The blocks of the file in order, each in chunks of work."""
         return list(chunks(self.cases))
+
+    @property
+    def missing(self) -> Iterator[list[CaseSpec]]:
+        """The chunks of work of those blocks that no part holds."""
+        for key, parts in self.blocks:
+            yield from () if key.path in self.standing else parts
+
+    @cached_property
+    def parts(self) -> list[VectorFile]:
+        """The parts of the file that stand beside its place."""
+        found, beside = list[VectorFile](), f"{glob.escape(self.path.stem)}.*-of-*.h5"
+        for path in sorted(self.path.parent.glob(beside)) if self.shard == WHOLE else ():
+            number, _, of = path.stem.rpartition(".")[2].partition("-of-")
+            with contextlib.suppress(GrucibleError, ValueError):
+                part, vectors = replace(self, shard=Shard(int(number), int(of))), open_vectors(path)
+                if vectors.attributes.attribute("made_from") == part.origin:
+                    found.append(vectors)
+        return found
+
+    @cached_property
+    def standing(self) -> dict[str, VectorFile]:
+        """The parts that are what their digests say, by the paths of their blocks."""
+        found = dict[str, VectorFile]()
+        for part in self.parts:
+            with contextlib.suppress(GrucibleError):
+                part.verify_content()
+                found |= dict.fromkeys(part.groups, part)
+        return found
+
+    def drop_parts(self) -> None:
+        """Remove the parts of the file, which holds their blocks now."""
+        for part in self.parts:
+            part.path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -190,8 +248,12 @@ def plan_files(
     seed: int,
     dtypes: Sequence[str],
     select: Sequence[str],
+    shard: Shard = WHOLE,
 ) -> list[Plan]:
-    """Plan a file for each spec that has cases. Raises GrucibleError for a case too large to be answered."""
+    """Plan a file for each spec that has cases in the shard.
+
+    Raises GrucibleError for a case too large to be answered.
+    """
     plans = []
     for spec, cases in expanded:
         check_sizes(cases)
@@ -202,17 +264,22 @@ def plan_files(
             "dtypes": sorted(dtypes),
             "select": sorted(select),
         }
-        text = json.dumps(made_from, sort_keys=True)
-        plans.append(Plan(spec, cases, out / f"{spec.path}.h5", text, seed))
+        mine = cases if shard == WHOLE else take_shard(cases, shard)
+        plans += [Plan(spec, mine, out, made_from, seed, shard)] if mine else []
     return plans
 
 
 def find_made(plan: Plan) -> MadeFile | None:
-    """Find the file at the place of a plan; return None unless it was made from what the plan names."""
+    """Find the file at the place of a plan; return None unless it was made from what the plan names.
+
+    A part is found in the whole file, too.
+    """
     count = len(plan.cases)
+    if plan.shard != WHOLE and (whole := find_made(replace(plan, shard=WHOLE))):
+        return replace(whole, relative=plan.relative, cases=count)
     try:
         vectors = open_vectors(plan.path)
-        if vectors.attributes.attribute("made_from") != plan.made_from:
+        if vectors.attributes.attribute("made_from") != plan.origin:
             return None
         try:
             vectors.verify_content()
@@ -261,11 +328,15 @@ def _make_file(
             spec_text=plan.spec.document.text,
             seed=plan.seed,
             generator=f"grucible {__version__}",
-            made_from=plan.made_from,
+            made_from=plan.origin,
             force=force,
         ) as writer:
             for key, parts in plan.blocks:
                 blocks = []
+                if standing := plan.standing.get(key.path):
+                    writer.write_block(key, [standing.block(key.path)])
+                    advance(sum(map(len, parts)))
+                    continue
                 for _ in parts:
                     end_if_interrupted()
                     block, others = next(made)

@@ -57,6 +57,16 @@ def digest_of_list(digests: Mapping[str, str]) -> str:
     return hashlib.sha256(listed.encode()).hexdigest()
 
 
+def root_digest(files: Mapping[str, tuple[str, str]]) -> str:
+    """Compute one digest of many files, from those of content and of tolerances by relative path.
+
+    It is SHA-256 over both lists, one after the other, as sha256sum would print them by ascending path.
+    """
+    paths = sorted(files)
+    lists = "".join(f"{files[path][which]}  {path}\n" for which in (0, 1) for path in paths)
+    return hashlib.sha256(lists.encode()).hexdigest()
+
+
 def block_digest(block: Folder, name: str) -> str:
     """Compute the digest called `name` of a block: of the datasets that it covers, by ascending path."""
     sha = hashlib.sha256()

@@ -80,6 +80,57 @@ def test_the_digest_does_not_depend_on_jobs_or_on_the_run(spec: Path, tmp_path: 
     assert digests[0] == digests[1] != digests[2]
 
 
+def contents(folder: Path) -> dict[str, str]:
+    return {file.relative_to(folder).as_posix(): digest(file) for file in folder.rglob("*.h5")}
+
+
+def root(result: Result) -> str:
+    [line] = [line for line in result.output.splitlines() if line.startswith("root digest: ")]
+    return line
+
+
+@pytest.mark.parametrize("of", [2, 5, 16])
+def test_parts_hold_each_case_once_and_join_to_the_whole(
+    of: int, spec: Path, tmp_path: Path
+) -> None:
+    made, out = gen(spec, "-o", tmp_path / "whole"), tmp_path / "parts"
+    ids = [case.id for case in load_vectors(tmp_path / "whole")]
+    order = np.random.default_rng(of).permutation(of) + 1
+    results = [gen(spec, "-o", out, "--shard", f"{one}/{of}") for one in order]
+    assert {one.exit_code for one in results} <= {0, 1}
+    assert all(
+        "take fewer shards" in str(one.exception) for one in results if one.exit_code
+    )  # a small theme has few blocks
+    files = sorted(out.rglob("*.h5"))
+    assert len(files) == sum(one.exit_code == 0 for one in results) > 1
+    assert sorted(case.id for case in load_vectors(out)) == sorted(ids)
+    before = files[0].stat().st_mtime_ns
+    number = files[0].stem.rpartition(".")[2].replace("-of-", "/")
+    assert "1 was up to date" in gen(spec, "-o", out, "--shard", number).output
+    assert files[0].stat().st_mtime_ns == before
+    lost, broken = files[-1], files[0]
+    if len(files) > 2:
+        lost.unlink()
+        with h5py.File(broken, "r+") as file:
+            dtype = next(name for name in file if name.startswith("float"))
+            next(iter(file[dtype].values()))["inputs/X"][0] += 1
+    joined = gen(spec, "-o", out)
+    assert contents(out) == contents(tmp_path / "whole")
+    assert root(joined) == root(made)
+    assert "1 was up to date" in gen(spec, "-o", out, "--shard", f"{order[0]}/{of}").output
+
+
+def test_blocks_that_stand_in_parts_are_not_made_again(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for one in (1, 2):
+        assert gen(spec, "-o", tmp_path / "out", "--shard", f"{one}/2").exit_code == 0
+    monkeypatch.setattr("grucible.gen.files.make_chunks", None)
+    assert gen(spec, "-o", tmp_path / "out").exit_code == 0
+    other = gen(spec, "-o", tmp_path / "out", "--shard", "1/2", "--seed", "1")
+    assert isinstance(other.exception, TypeError)  # parts of another seed are no parts of these
+
+
 def test_only_what_is_missing_or_changed_is_made(spec: Path, tmp_path: Path) -> None:
     out, file = tmp_path / "out", tmp_path / "out" / "theme.h5"
 
