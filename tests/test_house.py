@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 205,
-    "cases": 5_828,
-    "vectors": 2_426,
-    "gen": 4_679,
+    "cases": 5_873,
+    "vectors": 2_436,
+    "gen": 4_779,
     "gen/variants": 2_966,
     "check": 14_723,
     "check/diagnosis": 3_207,
-    "tests": 28_760,
+    "tests": 28_811,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 27_861, 199, 29_719
+PACKAGE, MODULES, WORDS = 28_016, 199, 29_719
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
