@@ -51,7 +51,7 @@ WHOLE = Shard()
 """The only part of a work that is not divided."""
 
 
-class _ShardType(click.ParamType):
+class _ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """The type of an option i/n."""
 
     name = "I/N"
@@ -181,6 +181,11 @@ def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[
     if isinstance(select, Selection):
         dtypes, select = select.dtypes, select.given
     return [*(("--dtype", one) for one in dtypes), *(("--select", glob) for glob in select)]
+
+
+def empty_shard(shard: Shard) -> GrucibleError:
+    """Make the error for a shard that no selected case is in."""
+    return GrucibleError(f"--shard {shard} has no case of these; divide them into fewer parts")
 
 
 def nothing_selected(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..cases.console import shorten
 from ..cases.invalid import invalid_questions
-from ..cases.selection import Ids, selected
+from ..cases.selection import WHOLE, Ids, selected
 from ..cases.specs.expand import expand
 from ..cases.specs.spec_file import find_specs
 from ..cases.specs.yaml_source import Document, parse, read_text
@@ -97,22 +97,35 @@ def apply_expectations(
         for result in report.results
     ]
     refusals = [replace(one, expected=_expected_refusal(one, known)) for one in report.refusals]
-    judged: list[CaseResult | Refusal] = [*(r for r in results if r.decides), *refusals]
-    uses = [Use(one) for one in expectations]
+    report = replace(report, results=results, refusals=refusals, expectations=tuple(expectations))
+    without = Ids(find_left_out(report, vectors, select))
+    left_out = [one.cases for one in expectations if without.matching(one.cases)]
+    return find_uses(report, left_out)
+
+
+def find_uses(report: Report, left_out: Collection[str]) -> Report:
+    """Find the use of each expectation of a report; `left_out` are globs that name cases not selected.
+
+    In a report that was interrupted or is one of several, nothing is stale.
+    """
+    known, judged = Expectations(report.expectations), [*_judged(report)]
+    uses = [Use(one, left_out=one.cases in left_out) for one in report.expectations]
     for found in judged:
         if (place := known.first(found.id)) is not None:
             getattr(uses[place], _name_use(found)).append(found.id)
-    uses = [use for use in uses if refusals or not of_invalid(use.expectation)]
-    without = Ids(find_left_out(report, vectors, select))
+    uses = [use for use in uses if report.refusals or not of_invalid(use.expectation)]
     ids = Ids(found.id for found in judged)
     for use in uses:
-        _find_stale(use, ids, known, without)
-        if report.interrupted:
+        _find_stale(use, ids, known)
+        if report.interrupted or report.shard != WHOLE:
             use.stale, use.not_judged = "", use.not_judged or bool(use.stale)
-    return replace(
-        report, results=results, refusals=refusals,
-        expectations=tuple(expectations), uses=tuple(uses),
-    )  # fmt: skip
+    return replace(report, uses=tuple(uses))
+
+
+def _judged(report: Report) -> Iterator[CaseResult | Refusal]:
+    """Yield what decides: cases, and invalid questions."""
+    yield from (one for one in report.results if one.decides)
+    yield from report.refusals
 
 
 def _expected_refusal(one: Refusal, known: Expectations) -> Expectation | None:
@@ -202,12 +215,12 @@ def find_left_out(report: Report, vectors: Path | None, select: Sequence[str]) -
     return [*found, *(one.id for one in invalid if one.id not in asked)]
 
 
-def _find_stale(use: Use, judged: Ids, known: Expectations, left_out: Ids) -> None:
+def _find_stale(use: Use, judged: Ids, known: Expectations) -> None:
     """Find out whether none of a use's cases fails any more, or whether they were not judged."""
     if use.failed or use.otherwise or use.unknown:
         return
     glob, passed, silent = use.expectation.cases, len(use.passed), len(use.silent)
-    if left_out.matching(glob):
+    if use.left_out:
         use.not_judged = True
     elif silent:
         use.stale = f"no case of it fails: {passed} passed, {silent} unsupported"

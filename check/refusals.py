@@ -12,6 +12,7 @@ import numpy as np
 from ..cases.dtypes import Arrays
 from ..cases.invalid import InvalidQuestion, invalid_questions
 from ..cases.question import Question
+from ..cases.selection import WHOLE, Shard
 from ..vectors.case import REQUIRED
 from .judging.criterion import Demanded
 from .judging.expectations import Expectation
@@ -74,14 +75,17 @@ def refusals(
     operators: Collection[str] = (),
     dtypes: Collection[str] = (),
     select: Sequence[str] = (),
+    shard: Shard = WHOLE,
 ) -> list[Refusal]:
     """Ask a runtime the invalid questions that `select` matches, of some operators and dtypes, or of all.
+
+    Those are asked that the `shard` takes.
 
     `source` is `RuntimePool(name, timeout)`, for a runtime in processes of its own, or `FromRuntime`, for one
     in this process, which a crash would end. The valid questions are asked first. An invalid question is not
     asked if its valid question is not answered.
     """
-    asked = list(invalid_questions(operators, dtypes, select))
+    asked = [one for one in invalid_questions(operators, dtypes, select) if shard.takes(one.id)]
     valid = {one.valid.id: one.valid for one in asked}
     replies = zip(valid.items(), source.answer(valid.values()), strict=True)
     replied = {name: check_reply(one.outputs, reply) for (name, one), reply in replies}

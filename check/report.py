@@ -12,6 +12,7 @@ from ..cases.console import escape
 from ..cases.errors import GrucibleError
 from ..cases.operators.readings import ReadingNames
 from ..cases.process import INTERRUPTED
+from ..cases.selection import WHOLE, Shard
 from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import Diagnosis
 from .judging.case_result import CaseResult
@@ -87,6 +88,10 @@ class Report:
     """The `--runtime` that the user gave; `runtime` is the name that the runtime gives itself."""
     outputs: str = ""
     """The `--outputs` that the user gave."""
+    shard: Shard = WHOLE
+    """The part of the cases that was judged; whether expectations are stale only all parts tell."""
+    digests: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The digests of content and of tolerances of each vector file, joined by a space."""
     model: ModelSeen | None = None
     """The model that the cases are the layers of, if `grucible model` judged them."""
 

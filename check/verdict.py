@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
-from ..cases.selection import Ids, nothing_selected, selected
+from ..cases.selection import WHOLE, Ids, empty_shard, nothing_selected, selected
 from ..gen.making import open_or_make
 from ..vectors.vector_set import VectorSet
 from .again import Again
@@ -76,7 +76,7 @@ class Demand:
                     f"{place}expects diagnosis {one.diagnosis[0]} of {one.cases!r}, and nothing is "
                     "diagnosed; leave --no-diagnose out"
                 )
-        tiers = vectors.tiers.items() if self.require else ()
+        tiers = vectors.whole.tiers.items() if self.require else ()
         deciding = Ids(case_id for case_id, tier in tiers if tier in DECIDING)
         for glob in self.require:
             if not deciding.matching(glob):
@@ -153,14 +153,16 @@ def judge(
             if demand.again:
                 seen.again.ask(source, demand.criteria)
             if demand.strict:  # of the cases' operators and dtypes, or of all without cases
-                operators = {result.operator for result in seen.results}
-                dtypes = {result.dtype for result in seen.results}
-                seen.refusals = refusals(source, operators, dtypes, vectors.select)
+                parts = [case_id.split("/") for case_id in vectors.whole.ids]
+                operators, dtypes = {one[0] for one in parts}, {one[2] for one in parts}
+                seen.refusals = refusals(source, operators, dtypes, vectors.select, vectors.shard)
             found = _diagnosis(source, seen)
         except (KeyboardInterrupt, GrucibleError) as error:
             if not (interruptible and seen.results):
                 raise
             interrupted, broken = True, error if isinstance(error, GrucibleError) else None
+        if not seen.results and vectors.shard != WHOLE and vectors.whole.ids:
+            raise empty_shard(vectors.shard)
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
         report = replace(seen.report(vectors, source, found, interrupted), broken_by=broken)
@@ -205,6 +207,7 @@ class _Seen:
     grades: dict[str, Grade] = field(default_factory=dict)
     growth: dict[str, Growth] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
     recomputed: int = 0
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -216,6 +219,7 @@ class _Seen:
         file, block = part.file, part.block
         if file.relative not in self.origins:
             self.origins[file.relative] = origin(file)
+            self.digests[file.relative] = f"{file.content_sha256} {file.tolerance_sha256}"
         criterion, require = self.demand.criteria[block.dtype], self.demand.require
         grade = self.grades.setdefault(block.dtype, Grade(block.dtype, criterion))
         check_classes(file.path, block)
@@ -262,7 +266,9 @@ class _Seen:
             runtime=source.name,
             runtime_version=source.version,
             vectors=str(vectors.path) if vectors.path else CORE,
+            shard=vectors.shard,
             origins=self.origins,
+            digests=self.digests,
             recomputed=self.recomputed,
             grades=self.grades,
             results=results,

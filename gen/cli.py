@@ -15,7 +15,7 @@ from ..cases.console import say
 from ..cases.errors import GrucibleError
 from ..cases.files import check_apart, check_replaceable, write_whole, writing_to
 from ..cases.process import count_cpus
-from ..cases.selection import DTYPES, SELECT, SHARD, WHOLE, Shard
+from ..cases.selection import DTYPES, SELECT, SHARD, WHOLE, Shard, empty_shard
 
 if TYPE_CHECKING:
     from .files import MadeFile, Plan
@@ -76,7 +76,7 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select, shard=shard)
     if not plans:
-        raise GrucibleError(f"--shard {shard} has no case here; take fewer shards")
+        raise empty_shard(shard)
     with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
     mark = _list_mark(plan.relative for plan in plans)

@@ -16,13 +16,13 @@ from ..cases.console import suggest
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.question import too_large, why_no_theme
-from ..cases.selection import is_glob
+from ..cases.selection import WHOLE, Shard, is_glob
 from ..cases.specs.expand import CaseSpec, expand
 from ..cases.specs.random_space import THEME, RandomSpace, numbered, usual_space
 from ..cases.specs.spec_file import SHIPPED, CaseSpecFile, Drawn, find_specs
 from ..vectors.block import Block, BlockKey
 from ..vectors.digest import GENERATOR
-from ..vectors.vector_set import VectorSet, open_set
+from ..vectors.vector_set import VectorSet
 from ..vectors.writer import new_vector_file
 from .drawing import ATTEMPTS, FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks
 
@@ -74,7 +74,9 @@ def make_blocks(
     return blocks, undrawn
 
 
-def open_or_make(path: Path | None = None, select: Sequence[str] = ()) -> VectorSet:
+def open_or_make(
+    path: Path | None = None, select: Sequence[str] = (), shard: Shard = WHOLE
+) -> VectorSet:
     """Open vectors as `open_set` does, and make selected cases that no file holds.
 
     A case spec at `path` stands for the cases that ids in `select` name. Made cases are in files that go with
@@ -87,15 +89,15 @@ def open_or_make(path: Path | None = None, select: Sequence[str] = ()) -> Vector
                 f"{path}: is a case spec; name the ids of its cases to make, or gen all"
             )
         made = _write(tuple(ids), (path,))
-        opened = VectorSet(made, select, made)
+        opened = VectorSet(made, select, made, shard)
         opened.path = path  # reports name it: what was made goes with this process
         return opened
-    opened = open_set(path, select)
+    opened = VectorSet(path, select, shard=shard)
     if path is not None or not ids:
         return opened
-    known = set(opened.ids)
+    known = set(opened.whole.ids)
     missing = [one for one in ids if one not in known and _shipped_specs(one)]
-    return VectorSet(path, select, _write(tuple(missing))) if missing else opened
+    return VectorSet(path, select, _write(tuple(missing)), shard) if missing else opened
 
 
 def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -15,7 +16,7 @@ from ..cases.console import format_command
 from ..cases.dtypes import Array
 from ..cases.errors import VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
-from ..cases.selection import PLAIN, Ids, may_select, nothing_selected, selected
+from ..cases.selection import PLAIN, WHOLE, Ids, Shard, may_select, nothing_selected, selected
 from .block import Block
 from .case import Case
 from .hdf5 import CORE
@@ -34,15 +35,19 @@ class Rows(NamedTuple):
 class VectorSet:
     """The open vector files at `path` (None: the core vectors), and the cases that `select` matches.
 
-    The files below `more` are there, too.
+    The files below `more` are there, too. Of a `shard`, only the blocks that it takes are.
     `files` are those whose operator and theme `select` can match, those of plain themes first. `len` counts
     the selected cases.
     """
 
     def __init__(
-        self, path: Path | None, select: Sequence[str] = (), more: Path | None = None
+        self,
+        path: Path | None,
+        select: Sequence[str] = (),
+        more: Path | None = None,
+        shard: Shard = WHOLE,
     ) -> None:
-        self.path, self.select, self.more = path, select, more
+        self.path, self.select, self.more, self.shard = path, select, more, shard
         roots = dict.fromkeys([CORE if path is None else path, *([more] if more else [])])
         places = [place for root in roots for place in _files(root)]
         files = [open_vectors(*place) for place in places]
@@ -58,8 +63,23 @@ class VectorSet:
 
         All ids of a block that holds a selected case are listed, in order; `ids` lists only selected ids.
         """
-        found = ((file, file.ids(self.select)) for file in self.files)
-        return [(file, blocks) for file, blocks in found if blocks]
+        found = []
+        for file in self.files:
+            blocks = file.ids(self.select).items()
+            if mine := {path: ids for path, ids in blocks if self.shard.takes(ids[0])}:
+                found.append((file, mine))
+        return found
+
+    @cached_property
+    def whole(self) -> VectorSet:
+        """The same cases and those of the other shards."""
+        if self.shard == WHOLE:
+            return self
+        found = copy.copy(self)
+        found.shard = WHOLE
+        for name in ("wanted", "_places", "tiers"):
+            vars(found).pop(name, None)
+        return found
 
     @cached_property
     def _places(self) -> dict[str, tuple[VectorFile, str, int]]:

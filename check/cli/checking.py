@@ -14,6 +14,7 @@ import click
 from ...cases.console import SUMMARY, put, say
 from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
 from ...cases.process import ignoring_interrupts, interruption_status
+from ...cases.selection import SHARD, WHOLE, Shard
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
@@ -48,6 +49,7 @@ REPORTS = options.together(
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
 @options.CRITERIA
 @options.SELECT
+@SHARD
 @click.option("--require", multiple=True, metavar="GLOB",
               help="Unsupported is a failure where the id matches. Repeatable.")  # fmt: skip
 @click.option("--strict", is_flag=True,
@@ -71,6 +73,7 @@ def check_command(
     runtimes: tuple[str, ...],
     outputs: Path | None,
     select: tuple[str, ...],
+    shard: Shard,
     require: tuple[str, ...],
     strict: bool,
     expect: Path | None,
@@ -106,6 +109,8 @@ def check_command(
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
     if outputs and strict:
         raise click.UsageError("--strict goes with --runtime: outputs are only read")
+    if write_expect and shard != WHOLE:
+        raise click.UsageError("--write-expect goes with all cases; leave --shard out")
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
@@ -113,7 +118,10 @@ def check_command(
         for runtime in runtimes or (None,):
             with (
                 options.started(runtime, outputs or Path(), timeout, memory, jobs) as start,
-                options.opened_with_progress("checking", vectors, select) as (opened, progress),
+                options.opened_with_progress("checking", vectors, select, shard) as (
+                    opened,
+                    progress,
+                ),
             ):
                 report = judge(opened, start(opened), demand, progress.advance, interruptible=True)
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from ...cases.console import Progress, show_progress
-from ...cases.selection import DTYPES, Selection
+from ...cases.selection import DTYPES, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
 from ...vectors.vector_set import VectorSet
@@ -131,9 +131,9 @@ def started(
 
 @contextlib.contextmanager
 def opened_with_progress(
-    what: str, path: Path | None, select: tuple[str, ...]
+    what: str, path: Path | None, select: tuple[str, ...], shard: Shard = WHOLE
 ) -> Iterator[tuple[VectorSet, Progress]]:
     """Open a set of vectors, and show the progress over its selected cases."""
-    vectors = open_or_make(path, select)
+    vectors = open_or_make(path, select, shard)
     with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
         yield vectors, progress

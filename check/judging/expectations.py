@@ -133,7 +133,8 @@ class Use:
 
     The ids in `failed` went wrong as expected, those in `otherwise` in another way; `passed` are right;
     `silent` are unsupported; `unknown` are missing, or were not asked. `stale` says in words why the
-    expectation is of no use any more. `not_judged` says that some of what it names was not judged here.
+    expectation is of no use any more. `not_judged` says that some of what it names was not judged here,
+    `left_out` that the selection leaves out some.
     """
 
     expectation: Expectation
@@ -144,6 +145,7 @@ class Use:
     unknown: list[str] = field(default_factory=list)
     stale: str = ""
     not_judged: bool = False
+    left_out: bool = False
 
     @property
     def too_broad(self) -> bool:
