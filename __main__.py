@@ -15,6 +15,7 @@ _COMMANDS = {
     "cases": ("cases.cli", "Count the cases and the pairs of values they cover."),
     "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
     "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
+    "report": ("check.cli.checking", "Merge reports of check or fuzz, of shards or machines."),
     "model": ("check.model.cli", "Judge every GRU of your own model, layer by layer."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
     "fuzz": ("check.cli.fuzzing", "Ask random questions without end, and keep what fails."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -112,10 +112,13 @@ class StoredReport(_Stored):
         return about | {"cases": len(self.cases)}
 
 
-def read_report(path: Path) -> StoredReport:
-    """Read a report. Raises GrucibleError, in one line, for anything else."""
+Stored = TypeVar("Stored", bound=StoredReport)
+
+
+def read_report(path: Path, kind: type[Stored]) -> Stored:
+    """Read what a `kind` of reading needs of a report. Raises GrucibleError, in one line, for no report."""
     try:
-        report = StoredReport.model_validate(strict_json(read_limited(path, MAX_BYTES)))
+        report = kind.model_validate(strict_json(read_limited(path, MAX_BYTES)))
         for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
             if len({one.id for one in listed}) != len(listed):
                 raise ValueError(f"has {what} twice")

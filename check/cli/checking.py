@@ -136,6 +136,26 @@ def check_command(
     raise SystemExit(max(report.exit_status for report in found))
 
 
+@click.command("report")
+@click.argument("paths", metavar="REPORT...", nargs=-1, required=True, type=options.FILE)
+@REPORTS
+@FORCE
+def report_command(
+    paths: tuple[Path, ...], reports: tuple[str, ...], quiet: bool, as_json: bool
+) -> None:
+    """Merge reports of shards, or of several machines, into one.
+
+    REPORT is what `grucible check --report json=FILE` wrote of one runtime and the same vectors. The exit
+    status is that of `check` on all cases.
+    """
+    from ..merging import merge_reports
+
+    files = parse_reports(reports)
+    merged = merge_reports(paths)
+    write_reports([merged], files, reports, quiet=quiet, as_json=as_json)
+    raise SystemExit(merged.exit_status)
+
+
 def parse_reports(
     reports: Sequence[str], write_expect: Path | None = None
 ) -> list[tuple[Format, Path]]:

@@ -13,7 +13,7 @@ from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.strict_json import format_json
 from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
-from ..comparing import compare, comparison_lines, read_report
+from ..comparing import StoredReport, compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
 from ..reports.suites import audit, audit_lines, explain_lines, score_json, score_lines
 from ..score import score
@@ -42,7 +42,7 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
       1    something is worse
       2    a file is no report, or no case or invalid question is in both
     """
-    found = compare(read_report(before), read_report(after))
+    found = compare(read_report(before, StoredReport), read_report(after, StoredReport))
     if as_json:
         put(format_json(found))
     else:

@@ -63,6 +63,12 @@ class Noise:
             tuple(map(sum, zip(self.own, other.own, strict=True))),
         )
 
+    def as_text(self) -> str:
+        """Write the numbers in a text that `noise_of` reads."""
+        return " ".join(
+            map(repr, (self.squares, self.elements, self.together, *self.along, *self.own))
+        )
+
     @property
     def ratio(self) -> float:
         """The root mean square; 1 is what roundings make at most."""
@@ -91,6 +97,16 @@ class Noise:
             if along > max(own / 2.0, math.sqrt(2.0 * self.norm * t * own))
         ]
         return max(found)[1] if found else None
+
+
+def noise_of(text: str) -> Noise:
+    """Read what `as_text` wrote; raises ValueError for anything else."""
+    squares, elements, together, *rest = text.split()
+    numbers = tuple(map(float, rest))
+    if len(numbers) != 2 * len(LOSSES):
+        raise ValueError(f"{len(numbers)} numbers; expected {2 * len(LOSSES)}")
+    along, own = numbers[: len(LOSSES)], numbers[len(LOSSES) :]
+    return Noise(float(squares), int(elements), float(together), along, own)
 
 
 def _exponent(tests: int) -> float:

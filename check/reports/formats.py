@@ -45,11 +45,13 @@ def report_value(report: Report) -> dict[str, Any]:
         "grucible_report": 3,
         "verdict": report.verdict,
         "interrupted": report.interrupted,
+        "shard": str(report.shard),
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {
             "path": report.vectors,
             "files": len(report.origins),
             "origins": dict(report.origins),
+            "digests": dict(report.digests),
             "recomputed": report.recomputed,
         },
         "reach": {
@@ -79,11 +81,25 @@ def report_value(report: Report) -> dict[str, Any]:
             for ledger, followed in report.readings_followed.items()
         },
         "expectations": [_use(use) for use in report.uses],
-        "cases": [_case(result) for result in report.results],
+        "allow_stale": report.allow_stale,
+        "cases": [_case(result) | _explained(report, result) for result in report.results],
     }
     refusals = [refusal_value(one) for one in report.refusals]
     model = {"model": report.model._asdict()} if report.model else {}
     return value | ({"refusals": refusals} if refusals else {}) | model
+
+
+BY_FILE = ("elements", "vacuous", "undeciding", "steps_alone")
+"""What a grade counts by vector file."""
+
+
+def _explained(report: Report, result: CaseResult) -> dict[str, Any]:
+    """Return what the diagnosis says of a case, if it failed."""
+    finding = report.diagnosis.by_case.get(result.id)
+    unexplained = result.id in report.diagnosis.unexplained_ids
+    return ({"diagnosis": finding.names} if finding else {}) | (
+        {"unexplained": True} if unexplained else {}
+    )
 
 
 def _counts(results: list[CaseResult]) -> dict[str, int]:
@@ -106,6 +122,9 @@ def _grade(grade: Grade) -> dict[str, Any]:
             "share": grade.vacuous_share,
             "cases": grade.undeciding.total(),
             "files": shares,
+        },
+        "files": {
+            file: {name: getattr(grade, name)[file] for name in BY_FILE} for file in grade.elements
         },
     }
 
@@ -137,6 +156,9 @@ def _case(result: CaseResult) -> dict[str, Any]:
         "fault": result.fault and asdict(result.fault),
         "overwrote": result.overwrote,
         "must_support": result.must_support,
+        "followed": result.followed,
+        "holds": result.holds if result.followed else (),
+        "errors": result.noise.as_text() if result.noise else "",
         "expected": _reason(result.expected),
         "instead": result.instead and result.instead.in_words,
     }
@@ -154,6 +176,7 @@ def _use(use: Use) -> dict[str, Any]:
         "passed": len(use.passed),
         "unsupported": use.silent,
         "judged": not use.not_judged,
+        "left_out": use.left_out,
         "stale": use.stale or None,
     }
 

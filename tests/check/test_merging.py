@@ -1,0 +1,180 @@
+"""`grucible report`: the reports of shards, in any order, are the report of the whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grucible import Question, Unsupported
+from grucible.cases.dtypes import Array
+from grucible.cases.selection import WHOLE, Shard
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.judging.expectations import Expectation
+from grucible.check.merging import merge_reports
+from grucible.check.observed.source import FromRuntime
+from grucible.check.report import Report
+from grucible.check.reports.formats import report_json, report_value
+from grucible.check.runtimes.runtime import describe_runtime
+from grucible.check.verdict import Demand, judge
+from grucible.gen.making import open_or_make
+
+from .conftest import Command
+from .numpy_gru import keeps_h0, run
+
+CELL = "openvino.GRUCell-3/*/float[36]*/*-n[235]*"
+SEQUENCE = "openvino.GRUSequence-5/core_with_zero/*"
+Kernel = Callable[[Question], Mapping[str, Array]]
+
+
+def some_fail(question: Question) -> Mapping[str, Array]:
+    """Wrong, an error, unsupported or right, by attributes."""
+    if question.attributes["clip"] < 0.5:
+        raise ValueError(f"clip {question.attributes['clip']}")
+    if "relu" in question.attributes["activations"]:
+        raise Unsupported("relu")
+    return run(question, "gates z and r exchanged" * (question.dtype == "float64"))
+
+
+def mostly_keeps_h0(question: Question) -> Mapping[str, Array]:
+    """Follow two readings of one point."""
+    return (keeps_h0 if len(question.id) % 3 else run)(question)
+
+
+def noisy(question: Question) -> Mapping[str, Array]:
+    """Add what nothing explains."""
+    outputs = run(question)
+    return {k: v + 0.1 * np.sin(np.arange(v.size)).reshape(v.shape) for k, v in outputs.items()}  # type: ignore[misc]
+
+
+KERNELS: dict[str, tuple[Kernel, str, Sequence[Expectation]]] = {
+    "right": (run, CELL, ()),
+    "wrong": (partial(run, mistake="linear_before_reset inverted"), CELL, ()),
+    "some": (some_fail, CELL, ()),
+    "some expected": (
+        some_fail,
+        CELL,
+        [
+            Expectation("*clip0.1*", "known", message="clip"),
+            Expectation("*/float64/*", "known", diagnosis="clip-ignored"),
+            Expectation("*/float16/default", "stale"),
+            Expectation("*/float64/*relu*", "of another"),
+        ],
+    ),
+    "stale": (run, CELL, [Expectation(CELL, "stale")]),
+    "two readings": (mostly_keeps_h0, SEQUENCE, ()),
+    "two readings, excused": (mostly_keeps_h0, SEQUENCE, [Expectation("*", "any")]),
+    "noisy": (noisy, CELL, ()),
+}
+ALIKE = ("verdict", "interrupted", "shard", "reach", "arithmetic", "summary", "readings",
+         "expectations", "allow_stale")  # fmt: skip
+
+
+def report(name: str, shard: Shard = WHOLE, *, strict: bool = False) -> Report:
+    kernel, select, expectations = KERNELS[name]
+    source = FromRuntime(describe_runtime("kernel", kernel))
+    demand = Demand(chosen_criteria(), expectations, strict=strict)
+    return judge(open_or_make(None, (select,), shard), source, demand)
+
+
+def write(folder: Path, one: Report, name: str) -> Path:
+    path = folder / f"{name}.json"
+    path.write_text(report_json(one))
+    return path
+
+
+def in_order(value: Any) -> Any:
+    """Sort the texts of every list: the ids of cases come in any order."""
+    if isinstance(value, dict):
+        return {key: in_order(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return sorted(map(in_order, value), key=repr)
+    return value
+
+
+def findings(one: Report) -> set[tuple[tuple[str, ...], bool]]:
+    return {(found.names, found.certain) for found in one.diagnosis.findings}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_shards_in_any_order_are_the_whole(name: str, tmp_path: Path) -> None:
+    rng, of = np.random.default_rng(len(name)), 2 + len(name) % 3
+    strict = name == "some"
+    shards = [Shard(one + 1, of) for one in rng.permutation(of).tolist()]
+    parts = [report(name, one, strict=strict) for one in shards]
+    paths = [write(tmp_path, one, str(n)) for n, one in enumerate(parts)]
+    whole, merged = report(name, strict=strict), merge_reports(paths)
+    assert all(0 < len(part.results) < len(whole.results) for part in parts)
+    mine, yours = in_order(report_value(merged)), in_order(report_value(whole))
+    for key in ALIKE:
+        assert mine[key] == yours[key], key
+    assert merged.exit_status == whole.exit_status == (name != "right" and "excused" not in name)
+    cases = ("id", "tier", "verdict", "worst_ratio", "arithmetic", "judged_by", "expected")
+    for one, other in zip(mine["cases"], yours["cases"], strict=True):
+        assert {key: one.get(key) for key in cases} == {key: other.get(key) for key in cases}
+    assert mine.get("refusals") == yours.get("refusals")
+    assert {names for names, _ in findings(merged)} >= {n for n, sure in findings(whole) if sure}
+    assert report_json(merge_reports(paths[::-1])) == report_json(merged)
+    assert merge_reports([*paths, write(tmp_path, parts[0], "again")]).counts == whole.counts
+
+
+def test_what_cannot_be_merged_says_why(command: Command, tmp_path: Path) -> None:
+    parts = [report("some", Shard(one, 3)) for one in (1, 2, 3)]
+    paths = [write(tmp_path, one, str(n)) for n, one in enumerate(parts)]
+    assert "of shard 2/3; give" in command("report", paths[0], paths[2]).said_in_one_line()
+
+    def changed(**more: Any) -> Path:
+        (tmp_path / "changed.json").write_text(json.dumps(json.loads(paths[2].read_text()) | more))
+        return tmp_path / "changed.json"
+
+    value = json.loads(paths[2].read_text())
+    others = json.loads(paths[1].read_text())["vectors"]["digests"]  # the first lacks some of these
+    file, digest = next(reversed(others.items()))
+    for more, what in (
+        ({"runtime": {"name": "kernel", "version": "2"}}, "differ in runtime: kernel, kernel 2"),
+        ({"vectors": value["vectors"] | {"digests": {file: digest[::-1]}}}, f"content of {file}"),
+        ({"model": {}}, "is of a model"),
+    ):
+        assert what in command("report", *paths[:2], changed(**more)).said_in_one_line()
+    looser = json.loads(json.dumps(value))
+    looser["arithmetic"]["float32"]["required"] = {"rtol": 0.5, "atol": 0.0}
+    said = command("report", *paths[:2], changed(**looser)).said_in_one_line()
+    assert "differ in the class of float32: float32, rtol 0.5, atol 0" in said
+    contrary = json.loads(json.dumps(value))
+    right = next(one for one in contrary["cases"] if one["verdict"] == "passed")
+    right["verdict"] = "failed"
+    said = command("report", *paths, changed(**contrary)).said_in_one_line()
+    assert said.startswith(f"grucible: {right['id']}: passed in {paths[2]}, failed in ")
+    fewer = changed(
+        cases=[*value["cases"][1:], value["cases"][0] | {"id": f"{CELL[:19]}x/float32/y"}]
+    )
+    assert "but not all of its cases" in command("report", *paths, fewer).said_in_one_line()
+    (tmp_path / "changed.json").write_text('{"grucible_report": 3}')
+    assert "is no report" in command("report", tmp_path / "changed.json").said_in_one_line()
+
+
+def test_the_command_ends_as_check_on_all_would(command: Command, tmp_path: Path) -> None:
+    for name, status in (("right", 0), ("wrong", 1)):
+        paths = [write(tmp_path, report(name, Shard(n, 2)), str(n)) for n in (1, 2)]
+        ended = command("report", *paths, "--json")
+        assert ended.status == status
+        assert ended.report["verdict"] == report(name).verdict
+        again = tmp_path / "merged.json"
+        again.write_text(ended.out)
+        assert command("report", again).status == status
+
+
+def test_an_empty_shard_says_so(command: Command) -> None:
+    one = "openvino.GRUCell-3/plain/float32/default"
+    ended = [
+        command("check", "--runtime", f"{Path(__file__).parent / 'numpy_gru.py'}:run",
+                "--select", one, "--shard", f"{n}/2", "--quiet")
+        for n in (1, 2)
+    ]  # fmt: skip
+    assert sorted(one.status for one in ended) == [0, 2]
+    assert "has no case of these" in max(ended, key=lambda one: one.status).said_in_one_line()
