@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 205,
-    "cases": 5_873,
-    "vectors": 2_436,
-    "gen": 4_779,
+    "top": 206,
+    "cases": 5_878,
+    "vectors": 2_456,
+    "gen": 4_781,
     "gen/variants": 2_966,
-    "check": 14_723,
+    "check": 15_152,
     "check/diagnosis": 3_207,
-    "tests": 28_811,
+    "tests": 28_991,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 28_016, 199, 29_719
+PACKAGE, MODULES, WORDS = 28_473, 200, 29_774
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
