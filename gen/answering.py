@@ -22,10 +22,11 @@ from ..cases.operators.readings import STORED, ReadingNames
 from ..cases.operators.semantics import StackedSemantics
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import REQUIRED, Answer, difference, rows_of
-from .exact.answers import exact_outputs
-from .gru import gru
+from .exact.answers import enclose, exact_outputs
+from .exact.balls import Balls
+from .gru import DirectionWeights, gru, step
 from .stacks import Float64, Peaks, Stack, join, stacks
-from .tolerances.classes import CLASSES, ArithmeticClass
+from .tolerances.classes import CLASSES, ArithmeticClass, units_of
 from .tolerances.gate import objections, vacuous_rows
 from .tolerances.march import (
     ErrorBounds,
@@ -37,6 +38,8 @@ from .tolerances.march import (
 
 STACK_BYTES = 16 << 20
 """Maximum bytes of Jacobians that the error march holds at once, if a stack has several cases."""
+MIXED = 256
+"""Maximum batch · hidden of cases whose dtypes are mixed in a stack; larger ones take their own time."""
 LARGE = 5_000_000
 """Minimum batch · time · hidden² of a case judged by its steps alone; none that is shipped has more.
 
@@ -70,8 +73,10 @@ class _Asked(NamedTuple):
 
     @property
     def alike(self) -> Hashable:
-        """What cases have in common that are evaluated together."""
-        return self.batch.key.dtype, _judged_by_steps(self.batch.key, self.stack), self.stack.alike
+        """What cases have in common that are evaluated together: large ones also their dtype."""
+        batch, key = self.stack.inputs.x.shape[1], self.batch.key
+        mixed = batch * self.stack.inputs.h0.shape[-1] <= MIXED
+        return mixed or key.dtype, _judged_by_steps(key, self.stack), self.stack.alike
 
 
 class _Found(NamedTuple):
@@ -186,8 +191,8 @@ def concatenate(parts: Sequence[Block], ids: Sequence[str]) -> Block | None:
 
 def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
     """Evaluate cases of several stacks together; yield what was found of each stack."""
-    key, whole = alike[0].batch.key, join([one.stack for one in alike])
-    by_steps = _judged_by_steps(key, alike[0].stack)
+    whole = join([one.stack for one in alike])
+    by_steps = _judged_by_steps(alike[0].batch.key, alike[0].stack)
 
     def marked(values: Iterable[Any]) -> Array:
         return np.concatenate(
@@ -196,6 +201,7 @@ def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
 
     roles = [_roles(one.batch.key, one.stack) for one in alike]
     marks = _Marks(
+        marked(one.batch.key.dtype for one in alike),
         np.concatenate([one.batch.planted[one.stack.rows] for one in alike]),
         np.concatenate([one.batch.exempt[one.stack.rows] for one in alike]),
         marked(bool(one.reading) for one in alike),
@@ -205,31 +211,34 @@ def _evaluate(alike: Sequence[_Asked]) -> Iterator[_Found]:
     )
     _, batch, time, _ = whole.inputs.x.shape
     most = max(1, STACK_BYTES // chain_bytes(time, batch, whole.inputs.h0.shape[-1]))
-    answer, reasons = Answer({}), dict[int, str]()
+    answers, reasons = dict[str, Answer](), dict[int, str]()
     for part in whole.parts(most):
-        some = _Marks(*(array[part.rows] for array in marks))
-        kept, found, refused = _answer(key.dtype, part, some, by_steps=by_steps)
+        found, refused = _answer(part, marks.rows(part.rows), by_steps=by_steps)
         reasons |= {int(part.rows[place]): why for place, why in refused.items()}
-        for name, arrays in {"": found.outputs, **found.tolerances}.items() if kept.size else ():
-            into = answer.tolerances.setdefault(name, {}) if name else answer.outputs
-            for role, array in arrays.items():
-                if role not in into:
-                    into[role] = np.zeros((len(whole), *array.shape[1:]), array.dtype)
-                into[role][part.rows[kept]] = array
+        for dtype, kept, some in found:
+            answer = answers.setdefault(dtype, Answer({}))
+            for name, arrays in {"": some.outputs, **some.tolerances}.items():
+                into = answer.tolerances.setdefault(name, {}) if name else answer.outputs
+                for role, array in arrays.items():
+                    if role not in into:
+                        into[role] = np.zeros((len(whole), *array.shape[1:]), array.dtype)
+                    into[role][part.rows[kept]] = array
     start = 0
     for one in alike:
         stop = start + len(one.stack)
         mine = {place - start: why for place, why in reasons.items() if start <= place < stop}
+        answer = answers.get(one.batch.key.dtype, Answer({}))
         yield _Found(answer.rows(slice(start, stop)), mine)
         start = stop
 
 
 class _Marks(NamedTuple):
-    """Of each of n cases: whether it plants special values, skips the gate, is another reading; its range.
+    """Of each of n cases: its dtype; whether it plants special values, skips the gate, is another reading.
 
-    Also whether it has outputs of the roles y and ho.
+    Also its range, and whether it has outputs of the roles y and ho.
     """
 
+    dtype: Array
     planted: Array
     exempt: Array
     read: Array
@@ -237,47 +246,80 @@ class _Marks(NamedTuple):
     y: Array
     ho: Array
 
-    def roles(self, rows: Array) -> dict[str, Array]:
-        """Say (n,) which of the cases at `rows` have each role that any of all cases has."""
-        return {r: of[rows] for r, of in (("y", self.y), ("ho", self.ho)) if of.any()}
+    def rows(self, which: Array) -> _Marks:
+        """Take the marks of some of the cases."""
+        return _Marks(*(array[which] for array in self))
+
+    @property
+    def roles(self) -> dict[str, Array]:
+        """Say (n,) which of the cases have each role that any of them has."""
+        return {r: of for r, of in (("y", self.y), ("ho", self.ho)) if of.any()}
+
+    def of_each_dtype(self, places: Array) -> Iterator[tuple[str, Array]]:
+        """Yield each dtype of the cases at some places, with the cases' numbers among these."""
+        names, which = np.unique(self.dtype[places], return_inverse=True)
+        return ((str(name), np.flatnonzero(which == n)) for n, name in enumerate(names))
 
 
-def _answer(
-    dtype: str, stack: Stack, marks: _Marks, *, by_steps: bool
-) -> tuple[Array, Answer, dict[int, str]]:
+_Kept = tuple[str, Array, Answer]
+"""A dtype, the places of kept cases of it, and their answers stacked in this order."""
+
+
+def _answer(stack: Stack, marks: _Marks, *, by_steps: bool) -> tuple[list[_Kept], dict[int, str]]:
     """Answer the cases of one stack, in the shared layout.
 
-    Returns the places of kept cases in the stack, their answers stacked in this order, and by place the
-    reason why any other case was not kept.
+    Returns what is kept of each dtype, and by place the reason why any other case is not.
     """
-    near = {n: why for n, why in overflows(stack, dtype).items() if not marks.read[n]}
+    near = {n: why for n, why in overflows(stack, marks.dtype).items() if not marks.read[n]}
     near |= _out_of_range(stack, marks.sure_range)
     reasons = {place: why for place, why in near.items() if not marks.planted[place]}
     places = np.setdiff1d(np.arange(len(stack)), list(reasons))
     if not places.size:
-        return places, Answer({}), reasons
+        return [], reasons
     part = stack.only(places)
     if by_steps:
-        return places, _answer_steps(dtype, [*marks.roles(places)], part), reasons
-    bounds = error_bounds(part.semantics, part.inputs, CLASSES[dtype])
-    for row, why in objections({STORED: bounds}, marks.roles(places), dtype).items():
-        if not marks.exempt[places[row]]:
-            reasons[int(places[row])] = why
+        [dtype] = {*marks.dtype.tolist()}
+        return [(dtype, places, _answer_steps(dtype, [*marks.roles], part))], reasons
+    bounds = error_bounds(part.semantics, part.inputs, units_of(marks.dtype[places]))
+    for dtype, rows in marks.of_each_dtype(places):
+        mine = places[rows]
+        roles = marks.rows(mine).roles
+        for row, why in objections({STORED: bounds.rows(rows)}, roles, dtype).items():
+            if not marks.exempt[mine[row]]:
+                reasons[int(mine[row])] = why
     left = np.setdiff1d(places, list(reasons))
     if not left.size:
-        return left, Answer({}), reasons
-    exact = stack.only(left)
-    wanted = [*marks.roles(left)]
-    outputs, open_ = exact_outputs(exact.semantics, exact.inputs, FLOAT_TYPES[dtype], wanted)
-    reasons |= dict.fromkeys(left[open_].tolist(), UNROUNDED)
-    kept = left[~open_]
+        return [], reasons
+    part = stack.only(left)
+    bounds, balls = bounds.rows(np.searchsorted(places, left)), enclose(part.semantics, part.inputs)
+    found = []
+    for dtype, rows in marks.of_each_dtype(left):
+        of_rows = [one[rows] for one in balls]
+        some = marks.rows(left[rows])
+        kept, answer, refused = _round(dtype, part.only(rows), some, bounds.rows(rows), of_rows)
+        reasons |= {int(left[rows[row]]): why for row, why in refused.items()}
+        found.append((dtype, left[rows[kept]], answer))
+    return found, reasons
+
+
+def _round(
+    dtype: str, stack: Stack, marks: _Marks, bounds: ErrorBounds, balls: Sequence[Balls]
+) -> tuple[Array, Answer, dict[int, str]]:
+    """Round the outputs of cases of one dtype, and find their tolerances.
+
+    Returns the places of kept cases, their answers, and by place the reason why any other is not kept.
+    """
+    kind, wanted = FLOAT_TYPES[dtype], [*marks.roles]
+    outputs, open_ = exact_outputs(stack.semantics, stack.inputs, balls, kind, wanted)
+    reasons = dict.fromkeys(np.flatnonzero(open_).tolist(), UNROUNDED)
+    kept = np.flatnonzero(~open_)
     if not kept.size:
         return kept, Answer({}), reasons
-    rounded = rows_of(outputs, ~open_)
-    answer = Answer(rounded, _tolerances(rounded, bounds, np.searchsorted(places, kept), dtype))
-    for role, has in marks.roles(kept).items():  # what a case has not, says nothing of it
+    rounded = rows_of(outputs, kept)
+    answer = Answer(rounded, _tolerances(rounded, bounds, kept, dtype))
+    for role in wanted:  # what a case has not, says nothing of it
         for arrays in (answer.outputs, *answer.tolerances.values()):
-            arrays[role][~has] = 0
+            arrays[role][~marks.roles[role][kept]] = 0
     vague = vacuous_rows({STORED: answer}, dtype)
     sharp = np.array([row not in vague or marks.exempt[kept[row]] for row in range(len(kept))])
     reasons |= {int(kept[row]): vague[row] for row in np.flatnonzero(~sharp).tolist()}
@@ -340,25 +382,31 @@ def _roles(key: BlockKey, stack: Stack) -> frozenset[str]:
 
 def peaks(stack: Stack) -> Peaks:
     """Evaluate in float64 how large the intermediates of each case may become."""
-    arithmetic = Peaks(len(stack))
+    arithmetic, lengths = Peaks(len(stack)), stack.inputs.lengths
+
+    def advance(d: DirectionWeights, number: int, rows: Array, wx: Any, old: Array) -> Array:
+        with arithmetic.only(lengths[:, rows] > number):
+            return np.asarray(step(arithmetic, stack.semantics, d, wx, old).state)
+
     with np.errstate(over="ignore", invalid="ignore"):
-        gru(arithmetic, stack.semantics, stack.inputs)
+        gru(arithmetic, stack.semantics, stack.inputs, advance=advance)
     return arithmetic
 
 
-def overflows(stack: Stack, dtype: str) -> dict[int, str]:
-    """Say by place which cases have an intermediate too near the dtype's overflow."""
-    largest = FLOAT_TYPES[dtype].largest
-    unsure = np.flatnonzero(~(_largest_possible(stack) < largest / 4))
+def overflows(stack: Stack, dtype: str | Array) -> dict[int, str]:
+    """Say by place which cases have an intermediate too near the overflow of their dtype, (n,) or one."""
+    dtypes = np.broadcast_to(dtype, len(stack)).tolist()
+    # a sum of up to four counted quantities stays finite in the dtype
+    most = np.array([FLOAT_TYPES[one].largest / 4 for one in dtypes])
+    unsure = np.flatnonzero(~(_largest_possible(stack) < most))
     if not unsure.size:
         return {}
     peak = peaks(stack.only(unsure)).peak
-    # a sum of up to four counted quantities stays finite in the dtype
-    near = ~(peak < largest / 4)
+    near = ~(peak < most[unsure])
     return {
         int(unsure[place]): (
-            f"an intermediate of {peak[place]:.3g} is too near {dtype}'s overflow; take smaller "
-            "sizes, parameters or a smaller draw"
+            f"an intermediate of {peak[place]:.3g} is too near {dtypes[unsure[place]]}'s overflow; "
+            "take smaller sizes, parameters or a smaller draw"
         )
         for place in np.flatnonzero(near)
     }

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..cases.dtypes import Array, Arrays
 from ..cases.operators.layout import GruInputs
-from ..cases.operators.semantics import Semantics, StackedSemantics
+from ..cases.operators.semantics import Semantics, StackedSemantics, is_word
 
 GATES = ("z", "r", "h")
 AnySemantics = Semantics | StackedSemantics
@@ -201,9 +201,8 @@ def gru(
             y[..., at, number, :] = np.where(keep, new, arithmetic.zero)
         y = in_time(y, order)
         ys.append(fill_padding(semantics, at_time, lengths, y, first=d.h0, last=h))
-        if semantics.empty_row == "zeros":
-            h = np.where(lengths[..., None] > 0, h, arithmetic.zero)
-        hos.append(h)
+        empty = (lengths[..., None] == 0) & is_word(semantics, "empty_row", "zeros", 2)
+        hos.append(np.where(empty, arithmetic.zero, h) if empty.any() else h)
     return turned(semantics, np.stack(ys, axis=-4)), np.stack(hos, axis=-3)
 
 
@@ -276,23 +275,24 @@ def fill_padding(
 
     `first` and `last` (…, batch, features) are a row's states before its first step and after its last.
     """
-    if semantics.y_padding == "zeros":
+    from_first = is_word(semantics, "y_padding", "repeated-from-first", 2)
+    repeated = from_first | is_word(semantics, "y_padding", "repeated", 2)
+    if not np.any(repeated):
         return y
     lengths = lengths[..., None]
-    after = (at_time >= lengths) & (lengths > 0)
+    after = repeated & (at_time >= lengths) & (lengths > 0)
+    before = from_first & ((at_time < 0) | (lengths == 0))
     y = np.where(after[..., None], last[..., None, :], y)
-    if semantics.y_padding == "repeated-from-first":
-        before = (at_time < 0) | (lengths == 0)
-        y = np.where(before[..., None], first[..., None, :], y)
-    return y
+    return np.where(before[..., None], first[..., None, :], y)
 
 
 def turned(semantics: AnySemantics, y: Array) -> Array:
     """Put y (…, direction, batch, time, features) from the order of time into the operator's, or back."""
-    if semantics.y_order == "time":
+    backwards = np.asarray(semantics.directions).T[..., None, None] != "forward"
+    backwards = backwards & is_word(semantics, "y_order", "processing", 3)
+    if not backwards.any():
         return y
     at = np.arange(y.shape[-2])
-    backwards = np.asarray(semantics.directions).T[..., None, None] != "forward"
     order = np.where(backwards, len(at) - 1 - at, at)
     return in_order(y, order)
 

@@ -5,7 +5,8 @@ Also the arithmetic of float64 over stacks, which can record how large intermedi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import chain
@@ -17,8 +18,17 @@ from ..cases.dtypes import Array, Arrays
 from ..cases.operators.activations import FUNCTIONS, Activation
 from ..cases.operators.layout import GruInputs, gru_inputs, operator_outputs
 from ..cases.operators.readings import ReadingNames, as_read
-from ..cases.operators.semantics import AGREED, StackedSemantics, semantics, stack, take
+from ..cases.operators.semantics import (
+    AGREED,
+    WORDS,
+    StackedSemantics,
+    semantics,
+    stack,
+    take,
+    words_of,
+)
 from ..cases.operators.signature import Operator
+from .gru import as_meant
 
 
 @dataclass(frozen=True)
@@ -56,11 +66,10 @@ class Stack:
         )
 
     def as_read(self, reading: ReadingNames) -> Stack:
-        """Change the semantics to what readings say; what empty rows give does not matter without any."""
+        """Change the semantics to what readings say, and split the biases as they say."""
         meant = as_read(reading, self.semantics)
-        if self.inputs.lengths.all():
-            meant = replace(meant, empty_row="zeros")
-        return replace(self, semantics=meant)
+        inputs = as_meant(meant, self.inputs)
+        return replace(self, semantics=replace(meant, biases="apart"), inputs=inputs)
 
     def parts(self, most: int) -> Iterator[Stack]:
         """Split the stack into stacks of at most `most` cases."""
@@ -116,16 +125,24 @@ def join_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
             tuple(chain(*of)) for of in zip(*(getattr(one, name) for one in several), strict=True)
         )
 
+    words: dict[str, Any] = {
+        name: np.concatenate([words_of(one)[name] for one in several]) for name in WORDS
+    }
     return replace(
         several[0], f=each("f"), g=each("g"), directions=each("directions"),
         clip=np.concatenate([one.clip for one in several]),
+        **words,
     )  # fmt: skip
 
 
-def join_inputs(
-    several: Sequence[GruInputs], joined: Callable[[Sequence[Array]], Array] = np.concatenate
-) -> GruInputs:
-    """Join the inputs of stacks, each tensor by `joined`."""
+def join_inputs(several: Sequence[GruInputs]) -> GruInputs:
+    """Join the inputs of stacks; floating-point ones in float64, exactly."""
+
+    def joined(arrays: Sequence[Array]) -> Array:
+        integers = arrays[0].dtype.kind in "iu"
+        kind = np.int64 if integers else np.float64
+        return np.concatenate(arrays, dtype=kind, casting="unsafe")
+
     found: dict[str, Any] = {}
     for name in (field.name for field in fields(GruInputs)):
         each = [getattr(one, name) for one in several]
@@ -238,9 +255,20 @@ class Peaks(Float64):
 
     def __init__(self, cases: int) -> None:
         self.peak, self.largest = np.zeros(cases), np.zeros(cases)
+        self._alive: Array | None = None
+
+    @contextlib.contextmanager
+    def only(self, alive: Array) -> Iterator[None]:
+        """Record only rows (n, rows) that are not over, which others in a stack may outlast."""
+        self._alive = None if alive.all() else alive[..., None]
+        yield
+        self._alive = None
 
     def _see(self, array: Any) -> Array:
-        largest: Array = np.abs(array).reshape(len(self.peak), -1).max(axis=1)
+        sizes = np.abs(array)
+        if self._alive is not None:
+            sizes = np.where(self._alive, sizes, 0.0)
+        largest: Array = sizes.reshape(len(self.peak), -1).max(axis=1)
         np.maximum(self.peak, largest, out=self.peak)
         return largest
 
@@ -257,6 +285,8 @@ class Peaks(Float64):
         for one, rows in rows_by_function(function).items():
             largest = max(abs(one.alpha), abs(one.beta))  # and what they are multiplied with
             within = np.minimum(np.abs(a[rows]), clip[rows])
+            if self._alive is not None:
+                within = np.where(self._alive[rows], within, 0.0)
             within = within.reshape(len(within), -1).max(axis=1)
             self.peak[rows] = np.maximum(self.peak[rows], largest * np.maximum(within, 1.0))
         return result

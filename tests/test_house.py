@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 206,
-    "cases": 5_878,
+    "cases": 5_893,
     "vectors": 2_456,
-    "gen": 4_781,
-    "gen/variants": 2_966,
-    "check": 15_152,
+    "gen": 4_897,
+    "gen/variants": 2_961,
+    "check": 15_153,
     "check/diagnosis": 3_207,
-    "tests": 28_991,
+    "tests": 29_008,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 28_473, 200, 29_774
+PACKAGE, MODULES, WORDS = 28_605, 200, 29_774
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

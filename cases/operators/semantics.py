@@ -57,8 +57,8 @@ class Semantics:
 class StackedSemantics:
     """The GRUs that n stacked cases of a block ask for: fields as in Semantics, with an entry per case.
 
-    `clip` is (n, 1, 1); each entry of `f`, `g` and `directions` has n entries. Stacked cases agree on all
-    other fields, and on the number of directions.
+    `clip` is (n, 1, 1); each entry of `f`, `g` and `directions` has n entries, and so have the fields WORDS,
+    unless one word is for all. Stacked cases agree on all other fields, and on the number of directions.
     """
 
     f: tuple[tuple[Activation, ...], ...]
@@ -66,9 +66,9 @@ class StackedSemantics:
     clip: npt.NDArray[np.float64]
     reset_after: bool
     directions: tuple[tuple[Direction, ...], ...]
-    empty_row: EmptyRow = "zeros"
-    y_order: YOrder = "time"
-    y_padding: YPadding = "zeros"
+    empty_row: npt.NDArray[np.str_] | EmptyRow = "zeros"
+    y_order: npt.NDArray[np.str_] | YOrder = "time"
+    y_padding: npt.NDArray[np.str_] | YPadding = "zeros"
     biases: Biases = "apart"
 
     @property
@@ -77,19 +77,27 @@ class StackedSemantics:
         return np.asarray(np.array(self.directions).T != "forward")
 
 
-AGREED = ("reset_after", "empty_row", "y_order", "y_padding", "biases")
-"""The fields of Semantics on which stacked cases agree."""
+AGREED, WORDS = ("reset_after", "biases"), ("empty_row", "y_order", "y_padding")
+"""The fields of Semantics on which stacked cases agree, and those that only say what is handed out."""
+
+
+def is_word(semantics: Semantics | StackedSemantics, name: str, word: str, axes: int) -> Any:
+    """Say which cases have `word` in one of WORDS, with a number of axes behind; False if none has."""
+    found = np.asarray(np.asarray(getattr(semantics, name)) == word)
+    return found[(..., *[None] * axes)] if found.any() else False
 
 
 def stack(members: Sequence[Semantics]) -> StackedSemantics:
     """Stack the semantics of cases in this order."""
     [agreed] = {tuple(getattr(s, name) for name in AGREED) for s in members}
+    words: dict[str, Any] = {n: np.array([getattr(s, n) for s in members]) for n in WORDS}
     return StackedSemantics(
         f=tuple(zip(*(s.f for s in members), strict=True)),
         g=tuple(zip(*(s.g for s in members), strict=True)),
         clip=np.array([s.clip for s in members]).reshape(-1, 1, 1),
         directions=tuple(zip(*(s.directions for s in members), strict=True)),
         **dict(zip(AGREED, agreed, strict=True)),
+        **words,
     )
 
 
@@ -105,7 +113,13 @@ def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
         g=of_rows(stacked.g),
         clip=stacked.clip[rows],
         directions=of_rows(stacked.directions),
+        **{name: words[rows] for name, words in words_of(stacked).items()},
     )
+
+
+def words_of(stacked: StackedSemantics) -> dict[str, Any]:
+    """List the words of each of the stacked cases, by field."""
+    return {name: np.broadcast_to(getattr(stacked, name), len(stacked.clip)) for name in WORDS}
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:
@@ -116,6 +130,7 @@ def one_of(stacked: StackedSemantics, row: int) -> Semantics:
         clip=float(stacked.clip[row, 0, 0]),
         directions=tuple(part[row] for part in stacked.directions),
         **{name: getattr(stacked, name) for name in AGREED},
+        **{name: str(words[row]) for name, words in words_of(stacked).items()},  # type: ignore[arg-type]
     )
 
 
@@ -145,7 +160,7 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
         clip=float(meant.get("clip", math.inf)),
         directions=directions,  # type: ignore[arg-type]
         reset_after=bool(meant.get("reset_after")),
-        **{name: meant[name] for name in AGREED[1:] if name in meant},
+        **{name: meant[name] for name in ("biases", *WORDS) if name in meant},
     )
 
 

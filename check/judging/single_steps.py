@@ -21,7 +21,7 @@ from ...cases.operators.layout import (
     shared_outputs,
 )
 from ...cases.operators.readings import ReadingNames, as_read
-from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.semantics import StackedSemantics, is_word
 from ...cases.question import pose
 from ...gen.gru import fill_padding, processing_order, states_before, step_numbers, turned
 from ...gen.posed import answered_block
@@ -212,8 +212,9 @@ def _answer(
     x = np.where(taken & np.isfinite(x) & np.isfinite(y), x, y)
     ends = np.take_along_axis(y, at, axis=-2)[..., 0, :]
     # a repeated state is the one observed; other padding is as observed
-    if meant.y_padding != "zeros":
-        repeated = replace(meant, y_padding="repeated")
+    repeats = ~np.broadcast_to(is_word(meant, "y_padding", "zeros", 0), len(x))
+    if repeats.any():
+        repeated = replace(meant, y_padding=np.where(repeats, "repeated", "zeros"))
         for d, direction in enumerate(meant.directions):
             at_time, end = step_numbers(direction, stack.inputs, shape[-2]), ends[:, d]
             x[:, d] = fill_padding(repeated, at_time, lengths, x[:, d], first=end, last=end)

@@ -6,7 +6,7 @@ others, and all numbers in float64, case by case (gen.exact.enclosures).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,7 +18,7 @@ from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...cases.operators.semantics import Semantics, StackedSemantics, one_of, semantics
 from ...cases.operators.signature import Operator
 from ..gru import DirectionWeights, Step, gru, processing_order, step, step_numbers
-from .balls import BallArithmetic, round_balls
+from .balls import BallArithmetic, Balls, round_balls
 from .elementary import TINY
 from .enclosures import (
     FIRST_BITS,
@@ -35,13 +35,18 @@ MORE_BITS = 24
 
 
 def exact_outputs(
-    meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+    meant: StackedSemantics,
+    inputs: GruInputs,
+    balls: Sequence[Balls],
+    dtype: FloatType,
+    wanted: Collection[str],
 ) -> tuple[Arrays, Array]:
     """Evaluate the exact `y` and `ho` (those `wanted`) of n stacked cases, rounded once to `dtype`.
 
-    Also returns a mask (n,) of the cases with an element that even the highest precision does not decide.
+    `balls` enclose them. Also returns a mask (n,) of the cases with an element that even the highest
+    precision does not decide.
     """
-    found, decided, radii = decided_by_balls(meant, inputs, dtype, wanted)
+    found, decided, radii = decided_by_balls(balls, dtype, wanted)
     undecided = np.zeros(len(decided), bool)
     for row in np.flatnonzero(~decided).tolist():
         bits = likely_bits(radii[row], dtype)
@@ -69,23 +74,29 @@ def likely_bits(radii: Array, dtype: FloatType) -> int:
     return int(np.clip(64 * np.ceil(bits / 64), FIRST_BITS, MOST_BITS))
 
 
+def enclose(meant: StackedSemantics, inputs: GruInputs) -> tuple[Balls, Balls]:
+    """Evaluate `y` and `ho` of stacked cases over balls of float64 numbers."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        outputs: Any = gru(BallArithmetic(), meant, inputs)
+    return outputs  # type: ignore[no-any-return]
+
+
 def decided_by_balls(
-    meant: StackedSemantics, inputs: GruInputs, dtype: FloatType, wanted: Collection[str]
+    balls: Sequence[Balls], dtype: FloatType, wanted: Collection[str]
 ) -> tuple[Arrays, Array, Array]:
-    """Evaluate over balls of float64 numbers, and mark (n,) the cases that this decides entirely.
+    """Round enclosed `y` and `ho` to `dtype`, and mark (n,) the cases that this decides entirely.
 
     Outputs in float64 are never decided: each ball holds several such numbers. Also returns the largest
     radius of each time, (n, time).
     """
     found: Arrays = {}
-    decided = np.ones(len(inputs.x), bool)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        outputs: Any = gru(BallArithmetic(), meant, inputs)
-        for role, output in zip(("y", "ho"), outputs, strict=True):
+    decided = np.ones(len(balls[0].rad), bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for role, output in zip(("y", "ho"), balls, strict=True):
             if role in wanted:
                 found[role], proven = round_balls(output, dtype)
                 decided &= proven.reshape(len(decided), -1).all(axis=1)
-    return found, decided, np.moveaxis(outputs[0].rad, -2, 1).max(axis=(2, 3, 4), initial=TINY)
+    return found, decided, np.moveaxis(balls[0].rad, -2, 1).max(axis=(2, 3, 4), initial=TINY)
 
 
 @dataclass(frozen=True)

@@ -133,29 +133,43 @@ def underflow_growth(function: Activation) -> float:
 
 
 class Units:
-    """The numbers of each class, as columns: (classes, 1)."""
+    """The numbers of each class, as columns (n, 1, classes, 1).
 
-    def __init__(self, classes: Sequence[ArithmeticClass]) -> None:
+    `which` (n,) has the place of each case's classes among `several`; the last class is repeated where there
+    are fewer than elsewhere. Without it, n is 1: all cases have the same classes.
+    """
+
+    def __init__(self, *several: Sequence[ArithmeticClass], which: Array | None = None) -> None:
         def each(field: str) -> Array:
-            return np.array([[getattr(c, field)] for c in classes])
+            numbers = np.array([[getattr(c, field) for c in one] for one in self._several])
+            return np.asarray(numbers[self._which][:, None, :, None])
 
-        self.classes = classes
+        most = max(map(len, several))
+        self._several = [[*one, *[one[-1]] * (most - len(one))] for one in several]
+        self._which = np.zeros(1, int) if which is None else which
         self.unit, self.tiny, self.stored = each("unit"), each("tiny"), each("stored")
         self.state, self.operand, self.kept = each("state"), each("operands"), each("elementwise")
         self.state_tiny, self.operand_tiny = each("state_tiny"), each("operand_tiny")
         self.element = np.maximum(self.kept, self.unit)
-        self.underflows, self.stores = bool(self.operand_tiny.any()), bool(self.stored.any())
-        self._functions: dict[Activation, Array] = {}
+        self.underflows, self.stores = (
+            numbers.any(axis=2, keepdims=True) for numbers in (self.operand_tiny, self.stored)
+        )
+        self._functions: dict[tuple[int, Activation], Array] = {}
         self._sums: dict[int, tuple[Array, Array, Array]] = {}
 
-    def function(self, one: Activation) -> Array:
-        """Bound a computed function's relative, absolute and growing error, as (3, classes, 1)."""
-        if one not in self._functions:
-            errors = np.array([function_error(one, c) for c in self.classes]).T[..., None]
-            errors = errors * self.unit
-            errors[2] += underflow_growth(one) * self.tiny
-            self._functions[one] = errors
-        return self._functions[one]
+    def functions(self, each: Sequence[Activation]) -> Array:
+        """Bound relative, absolute and growing errors of n computed functions, (n, 3, 1, classes, 1)."""
+        which = np.broadcast_to(self._which, len(each)).tolist()
+        return np.array([self._function(*one) for one in zip(which, each, strict=True)])
+
+    def _function(self, place: int, one: Activation) -> Array:
+        if (place, one) not in self._functions:
+            classes = self._several[place]
+            errors = np.array([function_error(one, c) for c in classes]).T
+            errors = errors * [c.unit for c in classes]
+            errors[2] += [underflow_growth(one) * c.tiny for c in classes]
+            self._functions[place, one] = errors[:, None, :, None]
+        return self._functions[place, one]
 
     def gamma(self, n: int) -> Array:
         """Bound the relative error of n roundings (γ_n); infinite where n·unit ≥ ½."""
@@ -173,3 +187,9 @@ class Units:
             absolute = n * (self.tiny + self.operand_tiny**2)
             self._sums[n] = gamma + cut, gamma + self.operand, absolute
         return self._sums[n]
+
+
+def units_of(dtypes: Array) -> Units:
+    """Take the CLASSES of the dtype of each of n cases, by name."""
+    names, which = np.unique(dtypes, return_inverse=True)
+    return Units(*(CLASSES[str(one)] for one in names), which=which if len(names) > 1 else None)

@@ -62,10 +62,11 @@ class Curves:
         self._guards = each([one.guarded for one in shapes])
         self._clips = bool(np.isfinite(clip).any())
         self._ends = [(end, self._jump_at(end)) for end in (clip, -clip)] if self._clips else []
-        own = np.array([units.function(one) for one in functions])
+        own = units.functions(functions)
         tiny = units.tiny * (1.0 + np.abs(each([one.alpha for one in functions])))
-        self._relative = own[:, None, 0] + units.kept
-        self._absolute, self._growing = own[:, None, 1] + tiny, own[:, None, 2]
+        self._relative, self._absolute, self._growing = (
+            own[:, 0] + units.kept, own[:, 1] + tiny, own[:, 2],
+        )  # fmt: skip
         self._grows = bool(self._growing.any())
 
     def _jump_at(self, end: Array) -> Array:
@@ -204,7 +205,7 @@ class ErrorArithmetic:
             source = total if x.source is x.total else _through(x.source, weight.size)
         else:
             total = source = x.share * wide(magnitude) + x.least * wide(weight.sums)
-        spread = x.total.sum(-1, keepdims=True) if self.units.underflows else NONE
+        spread = x.total.sum(-1, keepdims=True) if self.units.underflows.any() else NONE
         errors = (x.linear.through(weight.of_rows), total, source, spread)
         return self._product(x.value, magnitude, weight, x.size, *errors)
 

@@ -209,17 +209,17 @@ class Sum:
         bias = wide(sum(self.biases[1:], self.biases[0])) if self.biases else 0.0
         magnitude = _sum([wide(_sum([one.magnitude for one in products])), carried])
         rounding = np.asarray(of_products * magnitude + (of_biases * bias + absolute))
-        if units.underflows:
+        if units.underflows.any():
             operands = wide(_sum([one.operands for one in products]))
             operands = _sum([operands + len(self.biases), *(one.spread for one in products)])
-            rounding += units.operand_tiny * operands
-        if units.stores:
+            rounding += _only(units.underflows, units.operand_tiny * operands)
+        if units.stores.any():
             parts = wide(_sum([one.size for one in products]))
             if len(products) > 1:
                 stored = 3.0 * (parts + bias) + 2.0 * carried + wide(result)
             else:
                 stored = parts + (parts + bias if self.addends else wide(result))
-            rounding += units.stored * (stored + 2.0 * carried + rounding)
+            rounding += _only(units.stores, units.stored * (stored + 2.0 * carried + rounding))
         return rounding
 
 
@@ -227,3 +227,8 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     """Add up the bounds that are not NONE."""
     given = [bound for bound in bounds if bound is not NONE]
     return sum(given[1:], given[0]) if given else NONE
+
+
+def _only(cases: Array, bound: Array) -> Array:
+    """Take a bound of the marked cases; of others it would be 0, times what may be infinite."""
+    return bound if cases.all() else np.where(cases, bound, 0.0)

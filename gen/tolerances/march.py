@@ -17,7 +17,7 @@ import numpy as np
 
 from ...cases.dtypes import FLOAT_TYPES, Array, FloatType
 from ...cases.operators.layout import GruInputs
-from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.semantics import StackedSemantics, is_word
 from ..gru import (
     DirectionWeights,
     fill_padding,
@@ -54,16 +54,18 @@ class ErrorBounds(NamedTuple):
     ho_bounds: Array
     straddles: Array
 
+    def rows(self, which: Array) -> ErrorBounds:
+        """Take the bounds of some of the cases."""
+        return ErrorBounds(*(array[which] for array in self))
+
     def of(self, role: str) -> tuple[Array, Array]:
         """Take the values of a role, y or ho, and the bounds of their errors."""
         return (self.y, self.y_bounds) if role == "y" else (self.ho, self.ho_bounds)
 
 
-def error_bounds(
-    semantics: StackedSemantics, inputs: GruInputs, classes: Sequence[ArithmeticClass]
-) -> ErrorBounds:
+def error_bounds(semantics: StackedSemantics, inputs: GruInputs, units: Units) -> ErrorBounds:
     """Evaluate stacked cases in float64, and bound their errors in each class."""
-    arithmetic = ErrorArithmetic(Units(classes))
+    arithmetic = ErrorArithmetic(units)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # planted NaN and infinity
         marches = [
             March(arithmetic, semantics, inputs, index)
@@ -180,9 +182,8 @@ class March:
         )
         y = in_time(y, processing_order(self.at_time, self.lengths))
         y = fill_padding(self.semantics, self.at_time, self.lengths, y, first=first, last=last)
-        empty = self.lengths[..., None, None] == 0
-        zero = self.semantics.empty_row == "zeros"
-        ho = np.where(empty & zero, 0.0, self.e)
+        zero = is_word(self.semantics, "empty_row", "zeros", 3)
+        ho = np.where((self.lengths[..., None, None] == 0) & zero, 0.0, self.e)
         return y.reshape(self.y.shape).swapaxes(-1, -2), ho.swapaxes(-1, -2)
 
 

@@ -175,7 +175,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     arithmetic, alter = together[0].arithmetic, partial(_altered, alters) if alters else _unaltered
     semantics = join_semantics([one.meant for one in together])
     given = [one.inputs for one in together]
-    inputs = join_inputs(given, _joined) if len(given) > 1 else given[0]
+    inputs = join_inputs(given) if len(given) > 1 else given[0]
     advance = together[0].advance
     y, ho = gru(
         arithmetic,
@@ -202,12 +202,6 @@ def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> 
 
 def _unaltered(_: str, value: Array) -> Array:
     return value
-
-
-def _joined(arrays: Sequence[Array]) -> Array:
-    """Arrays along their first axis; floating-point ones in float64, exactly."""
-    integers = arrays[0].dtype.kind in "iu"
-    return np.concatenate(arrays, dtype=np.int64 if integers else np.float64, casting="unsafe")
 
 
 def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:

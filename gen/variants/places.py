@@ -16,7 +16,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs, mask_of
-from ...cases.operators.semantics import StackedSemantics
+from ...cases.operators.semantics import StackedSemantics, is_word
 from ..gru import step_numbers, turned
 from .variant import Evaluated, Outputs, Variant
 
@@ -75,10 +75,9 @@ def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) 
     if steps:
         for d, direction in enumerate(semantics.directions):
             number[:, d] = step_numbers(direction, inputs, steps)
-        if semantics.y_order == "time":
-            there = mask_of(inputs.lengths, inputs.starts, steps)[:, None]
-            in_y = step_numbers("forward", inputs, steps)[:, None]
-            number = np.where(there, number, in_y)
+        there = mask_of(inputs.lengths, inputs.starts, steps)[:, None]
+        in_y = step_numbers("forward", inputs, steps)[:, None]
+        number = np.where(is_word(semantics, "y_order", "time", 3) & ~there, in_y, number)
         number = turned(semantics, number[..., None])[..., 0]
     time = np.tile(np.arange(steps) if steps else np.full(1, np.nan), batch)
     flat = number.reshape(*number.shape[:2], -1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs, mask_of
-from ...cases.operators.semantics import StackedSemantics, YPadding
+from ...cases.operators.semantics import StackedSemantics, YPadding, is_word
 from ..gru import (
     Advance,
     Alter,
@@ -112,8 +112,7 @@ def _padded(padding: YPadding) -> Callable[[StackedSemantics], StackedSemantics]
 
 def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     """Zeros at the masked times of the input, of Y that holds states and is in processing order."""
-    if seen.semantics.y_padding != "zeros":
-        return seen.y, seen.ho
+    zeros = is_word(seen.semantics, "y_padding", "zeros", 4)
     y = turned(seen.semantics, seen.y).copy()
     for d, direction in enumerate(seen.semantics.directions):
         at_time = step_numbers(direction, seen.inputs, y.shape[-2])
@@ -123,14 +122,15 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
             repeated, at_time, seen.inputs.lengths, y[:, d], first=last, last=last
         )
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
-    return np.where(there, turned(seen.semantics, y), 0.0), seen.ho
+    return np.where(zeros, np.where(there, turned(seen.semantics, y), 0.0), seen.y), seen.ho
 
 
 def _last_of_mask(seen: Evaluated) -> Array:
     """Take zeros as the last Y where zeros are asked for, and the last step of the axis is masked."""
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, seen.y.shape[-2])[:, None, ..., None]
     there = turned(seen.semantics, np.repeat(there, seen.y.shape[1], axis=1))[..., -1, :]
-    return np.where(there | (seen.semantics.y_padding != "zeros"), seen.ho, 0.0)
+    zeros = is_word(seen.semantics, "y_padding", "zeros", 3)
+    return np.where(zeros & ~there, 0.0, seen.ho)
 
 
 def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
@@ -147,8 +147,10 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
 
 def _last_in_time(seen: Evaluated) -> Array:
     """Take the last state in the order of time: of reverse, that of the first step."""
-    at = 0 if seen.semantics.y_order == "processing" else -1
-    return np.where(seen.semantics.backwards[:, :, None, None], seen.y[..., at, :], seen.ho)
+    last = np.where(
+        is_word(seen.semantics, "y_order", "processing", 3), seen.y[..., 0, :], seen.y[..., -1, :]
+    )
+    return np.where(seen.semantics.backwards[:, :, None, None], last, seen.ho)
 
 
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:

@@ -62,7 +62,7 @@ def _known(path: str, at: int, most: int, one: ArithmeticClass) -> Any:
         gru_inputs(SEQUENCE, case.attributes, drawn),
         semantics(SEQUENCE, case.attributes),
     )
-    bounds = error_bounds(stack([meant]), inputs, [one])
+    bounds = error_bounds(stack([meant]), inputs, Units([one]))
     exact = outputs_by_arb(meant, inputs.rows(0), FLOAT_TYPES["float64"], ["y", "ho"])
     return stack([meant]), inputs, bounds, exact
 

@@ -23,7 +23,7 @@ from grucible.cases.operators.semantics import one_of
 from grucible.cases.specs.expand import CaseSpec, expand
 from grucible.cases.specs.factors import DRAWS
 from grucible.gen.drawing import stacked
-from grucible.gen.exact.answers import decided_by_balls, likely_bits
+from grucible.gen.exact.answers import decided_by_balls, enclose, likely_bits
 from grucible.gen.exact.enclosures import outputs_by_arb
 from grucible.gen.gru import gru
 from grucible.gen.posed import answered_block
@@ -62,7 +62,8 @@ def test_what_balls_decide_is_arb_s(question: Question) -> None:
     operator, roles = OPERATORS[question.operator], ("y", "ho")
     kind = FLOAT_TYPES[question.dtype]
     [stack] = stacks(operator, [question.given], stacked([question.inputs]))
-    found, decided, _ = decided_by_balls(stack.semantics, stack.inputs, kind, roles)
+    balls = enclose(stack.semantics, stack.inputs)
+    found, decided, _ = decided_by_balls(balls, kind, roles)
     assert not (decided.any() and kind.name == "float64")
     exact = outputs_by_arb(one_of(stack.semantics, 0), stack.inputs.rows(0), kind, roles)
     for role, expected in exact.items():

@@ -13,6 +13,7 @@ import sys
 import time
 import zlib
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -182,12 +183,12 @@ def test_a_draw_that_cannot_be_kept_is_drawn_again(
     gen(spec, "-o", tmp_path / "plain")
     refused: set[str] = set()
 
-    def once(stack: Stack, dtype: str) -> dict[int, str]:
+    def once(stack: Stack, dtype: Any) -> dict[int, str]:
         """Refuse what comes first with its attributes and lengths."""
-        found = {}
+        found, dtypes = {}, np.broadcast_to(dtype, len(stack)).tolist()
         for place in range(len(stack)):
             lengths = stack.inputs.lengths[place].tolist()
-            asked = repr((dtype, one_of(stack.semantics, place), lengths))
+            asked = repr((dtypes[place], one_of(stack.semantics, place), lengths))
             if asked not in refused:
                 refused.add(asked)
                 found[place] = "x"

@@ -147,6 +147,20 @@ def test_what_comes_near_overflow_is_what_a_run_shows(scale: float) -> None:
     assert bool(unseen) == np.isfinite(scale)
 
 
+def test_what_comes_near_overflow_is_the_same_alone_and_in_a_stack() -> None:
+    """A row that is over takes no more steps, however long others in the stack are."""
+    uneven = 0
+    for block in core_blocks()[::7]:
+        for stack in stacks(OPERATORS[block.operator], block.given, block.inputs):
+            together = peaks(stack)
+            for place in range(len(stack)):
+                alone = peaks(stack.only(np.array([place])))
+                np.testing.assert_allclose(alone.peak, together.peak[[place]], 1e-12)
+                np.testing.assert_allclose(alone.largest, together.largest[[place]], 1e-12)
+            uneven += len({*map(bytes, stack.inputs.lengths)}) > 1
+    assert uneven
+
+
 def test_a_draw_that_overflows_is_seen() -> None:
     # relu as f squares the state at every step: at X × 64 over 4 steps float16 overflows
     name = "openvino.GRUSequence-5/attributes/float16/forward-lbr-relu_relu"

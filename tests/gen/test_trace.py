@@ -91,8 +91,9 @@ def states_of_answers(
     if length and "ho" in stored:
         yield one.state[row, length - 1], stored["ho"][index, row]
     if "y" in stored:
-        processed = question.semantics.y_order == "processing"
-        at = np.arange(length) if processed else one.time[row, :length]
+        at = one.time[row, :length]
+        if question.semantics.y_order == "processing" and one.direction != "forward":
+            at = stored["y"].shape[-2] - 1 - at
         yield one.state[row, :length], stored["y"][index, row, at]
 
 
