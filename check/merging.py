@@ -73,12 +73,12 @@ class _Case(_Part):
         if operator not in OPERATORS or dtype not in FLOAT_TYPES:
             raise ValueError(f"{self.id}: is of no operator and dtype that are known")
         given: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
-        numbers = {name: float(getattr(self, name)) for name in _NUMBERS}
+        given |= {name: float(getattr(self, name)) for name in _NUMBERS}
         one = known.of(self.id)
         seen = self.instead.partition(_SEEN)[2]
         return judged_alone(
             CaseResult(
-                self.id, operator, dtype=dtype, **given, **numbers,
+                self.id, operator, dtype=dtype, **given,
                 arithmetic=self.arithmetic or "", judged_by=self.judged_by or "",
                 noise=noise_of(self.errors) if self.errors else None,
                 expected=one if self.expected else None,

@@ -101,28 +101,21 @@ def check_command(
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
     files = parse_reports(reports, write_expect)
-    if len(runtimes) > 1:
-        given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
-        _check_side_by_side(reports, given)
-    expectations, listed = _read_expectations(expect, write_expect, undiagnosed=no_diagnose)
+    given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
+    _check_side_by_side(runtimes, reports, given)
+    expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
     if outputs and strict:
         raise click.UsageError("--strict goes with --runtime: outputs are only read")
-    if write_expect and shard != WHOLE:
-        raise click.UsageError("--write-expect goes with all cases; leave --shard out")
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
     try:
         for runtime in runtimes or (None,):
-            with (
-                options.started(runtime, outputs or Path(), timeout, memory, jobs) as start,
-                options.opened_with_progress("checking", vectors, select, shard) as (
-                    opened,
-                    progress,
-                ),
-            ):
+            starting = options.started(runtime, outputs or Path(), timeout, memory, jobs)
+            asking = options.opened_with_progress("checking", vectors, select, shard)
+            with starting as start, asking as (opened, progress):
                 report = judge(opened, start(opened), demand, progress.advance, interruptible=True)
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
@@ -181,8 +174,12 @@ def parse_reports(
     return files
 
 
-def _check_side_by_side(reports: Sequence[str], given: Mapping[str, object]) -> None:
-    """Raise click.UsageError for `given` options and for formats that take only one runtime."""
+def _check_side_by_side(
+    runtimes: Sequence[str], reports: Sequence[str], given: Mapping[str, object]
+) -> None:
+    """Raise click.UsageError for options and formats that take only one runtime, if there are more."""
+    if len(runtimes) < 2:
+        return
     of_one = [option for option, value in given.items() if value]
     names = (text.partition("=")[0] for text in reports)
     of_one += [f"--report {name}" for name in names if not FORMATS[name].side_by_side]
@@ -191,13 +188,15 @@ def _check_side_by_side(reports: Sequence[str], given: Mapping[str, object]) -> 
 
 
 def _read_expectations(
-    expect: Path | None, write_expect: Path | None, *, undiagnosed: bool
+    expect: Path | None, write_expect: Path | None, undiagnosed: bool, shard: Shard
 ) -> tuple[Sequence[Expectation], FindingList | None]:
     """Read the expectations of --expect, or the list that --write-expect names."""
     if write_expect is None:
         return (load_expectations(expect) if expect else []), None
     if expect:
         raise click.UsageError("--write-expect names the list by itself; leave --expect out")
+    if shard != WHOLE:
+        raise click.UsageError("--write-expect goes with all cases; leave --shard out")
     if undiagnosed:
         raise click.UsageError("--write-expect needs the diagnosis; leave --no-diagnose out")
     return [], read_list(write_expect)

@@ -26,7 +26,7 @@ from .noise import Noise, measure
 from .single_steps import step_answer
 
 MIXED, _FOLLOWS = "two readings of one ambiguous point", "this case follows"
-"""The beginnings of what is said of a runtime that follows two readings, and of its cases."""
+"""The beginnings of the messages about a runtime that follows two readings, and about its cases."""
 
 
 def judge_block(
