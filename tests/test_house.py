@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_456,
     "gen": 4_897,
     "gen/variants": 2_961,
-    "check": 15_153,
+    "check": 15_152,
     "check/diagnosis": 3_207,
-    "tests": 29_008,
+    "tests": 29_021,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 28_605, 200, 29_774
+PACKAGE, MODULES, WORDS = 28_604, 200, 29_774
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""
