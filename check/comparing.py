@@ -79,7 +79,7 @@ class _StoredFinding(_Stored):
         return f"{'' if self.certain else 'perhaps: '}{self.about}{where}"[:_MAX_TEXT]
 
 
-class _StoredCase(_Stored):
+class _ComparedCase(_Stored):
     id: Annotated[Text, Field(min_length=1)]
     tier: Literal[TIERS]  # type: ignore[valid-type]
     verdict: CaseVerdict
@@ -102,7 +102,7 @@ class StoredReport(_Stored):
     arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
     diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
     unexplained: Count
-    cases: Annotated[list[_StoredCase], FIRST_WRONG]
+    cases: Annotated[list[_ComparedCase], FIRST_WRONG]
     refusals: Annotated[list[_StoredRefusal], FIRST_WRONG] = []
 
     @property
@@ -122,17 +122,22 @@ def read_report(path: Path, kind: type[Stored]) -> Stored:
         for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
             if len({one.id for one in listed}) != len(listed):
                 raise ValueError(f"has {what} twice")
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except ValueError as error:
-        why = str(error)
+        why = first_error(error)
     else:
         return report
     raise GrucibleError(
-        f"{path}: is no report that `grucible check --report json=FILE` writes: "
-        f"{' '.join(why.split())[:_MAX_TEXT]}"
+        f"{path}: is no report that `grucible check --report json=FILE` writes: {why}"
     )
+
+
+def first_error(error: Exception) -> str:
+    """Say in a line what is wrong with a file: the first error, and its place."""
+    why = str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return " ".join(why.split())[:_MAX_TEXT]
 
 
 def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:

@@ -21,9 +21,11 @@ import numpy as np
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
+from ..cases.operators.readings import ReadingNames
 from ..cases.operators.readings import about as about_reading
 from ..cases.process import INTERRUPTED, end_if_interrupted
 from ..cases.question import Question
+from ..cases.selection import WHOLE, Shard
 from ..cases.specs.pairs import PairsAsked
 from ..cases.specs.random_space import RandomSpace
 from ..gen.drawing import LAST, bytes_of
@@ -50,6 +52,8 @@ from .shrink import SHRUNK, Shrunk, shrink
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
 """Questions of the first chunk, and maximum questions and bytes of later ones, each twice the one before."""
+RANGES, NO_END = 4, 10**18
+"""Minimum ranges of questions that each shard asks, so that all end at about the same time; any number."""
 PACE = 4.0
 """Seconds of a chunk's questions where time is limited: it is looked at after each chunk."""
 SHRINKS, SHRINK_SECONDS, ALL_SECONDS = 2, 20.0, 180.0
@@ -58,6 +62,7 @@ EXPLAINED, FRUITLESS = 96, 4
 """Maximum cases that are diagnosed together, and fruitless diagnoses in a row of an operator and dtype."""
 PASSED, PASSED_BYTES = 64, 64 << 20
 """Maximum blocks of cases that passed, against which a diagnosis is tested, and their bytes."""
+TWO = "two readings of one point"
 UNEXPLAINED = "wrong numbers that no finding explains"
 UNDIAGNOSED = "wrong numbers that no finding here explains, of which no more were diagnosed"
 
@@ -77,8 +82,8 @@ class Fuzzed:
     """What was asked of a runtime, and what was found.
 
     `tally` counts cases of deciding tiers by operator, dtype and verdict; `undeciding` the others. `undrawn`
-    counts by reason the questions that could not be drawn. `asked_to` is the number of questions of the seed
-    that were looked at. `stopped` says why a runtime is asked no more.
+    counts by reason the questions that could not be drawn. `ranges` has, as seed, start and stop, the numbers
+    of the questions that were looked at. `stopped` says why a runtime is asked no more.
     """
 
     runtime: str
@@ -90,7 +95,7 @@ class Fuzzed:
     tally: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     undeciding: int = 0
     undrawn: Counter[str] = field(default_factory=Counter)
-    asked_to: int = 0
+    ranges: list[tuple[int, int, int]] = field(default_factory=list)
     replayed: int = 0
     asked_again: int = 0
     pairs: dict[str, PairsAsked] = field(default_factory=dict)
@@ -99,9 +104,51 @@ class Fuzzed:
     interrupted: bool = False
     _passed: list[Block] = field(default_factory=list)
     _fruitless: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _followed: dict[tuple[str, str], dict[object, tuple[int, Block, CaseResult]]] = field(
-        default_factory=dict
+    followed: dict[tuple[str, str], dict[ReadingNames, tuple[int, Block | None, CaseResult]]] = (
+        field(default_factory=dict)
     )
+    """By owner and ledger entry, how many cases follow each reading, and one of them."""
+
+    @property
+    def asked_to(self) -> int:
+        """The number of questions that were looked at."""
+        return sum(stop - start for _, start, stop in self.ranges)
+
+    def look_at(self, seed: int, start: int, stop: int) -> None:
+        """Count questions that were looked at; raise GrucibleError for one that was before."""
+        for other, begins, ends in self.ranges:
+            if other == seed and start < ends and begins < stop:
+                raise GrucibleError(
+                    f"question {max(start, begins)} of seed {seed} was asked twice; merge reports of other "
+                    "shards or seeds"
+                )
+        joined = list[tuple[int, int, int]]()
+        for one in sorted([*self.ranges, (seed, start, stop)]):
+            if joined and joined[-1][0] == one[0] and joined[-1][2] == one[1]:
+                one = (one[0], joined.pop()[1], one[2])
+            joined.append(one)
+        self.ranges = joined
+
+    def merge(self, other: Fuzzed) -> None:
+        """Add what was asked and found elsewhere of the same runtime. `two_readings` comes later."""
+        for one in other.ranges:
+            self.look_at(*one)
+        self.findings.merge(other.findings)
+        self.tally.update(other.tally)
+        self.undrawn.update(other.undrawn)
+        self.undeciding += other.undeciding
+        self.replayed += other.replayed
+        self.asked_again += other.asked_again
+        self.seconds += other.seconds
+        self.stopped = self.stopped or other.stopped
+        self.interrupted = self.interrupted or other.interrupted
+        for prefix, pairs in other.pairs.items():
+            self.pairs.setdefault(prefix, PairsAsked()).merge(pairs)
+        for point, readings in other.followed.items():
+            mine = self.followed.setdefault(point, {})
+            for reading, (count, block, result) in readings.items():
+                known = mine.get(reading)
+                mine[reading] = (known[0] + count, *known[1:]) if known else (count, block, result)
 
     @property
     def counts(self) -> Counter[str]:
@@ -179,7 +226,7 @@ class Fuzzed:
                 self.findings.add((kind, mask(one.message)), about, block.rows(alone), one)
             elif one.verdict == "passed":
                 for ledger, reading in one.followed.items():
-                    point = self._followed.setdefault((OPERATORS[one.operator].owner, ledger), {})
+                    point = self.followed.setdefault((OPERATORS[one.operator].owner, ledger), {})
                     first = point.get(reading) or (0, block.rows(alone), one)
                     point[reading] = first[0] + 1, *first[1:]
 
@@ -253,13 +300,15 @@ class Fuzzed:
 
     def two_readings(self) -> None:
         """Make a finding of each ambiguous point on which cases follow two readings."""
-        for (_, ledger), followed in self._followed.items():
+        for key in [key for key in self.findings if str(key[0]).startswith(TWO)]:
+            del self.findings[key]  # of parts that were merged
+        for (_, ledger), followed in self.followed.items():
             if len(followed) > 1:
                 count, block, result = min(followed.values(), key=lambda one: one[0])
                 rest = sum(one[0] for one in followed.values()) - count
                 [names] = [n for n, one in followed.items() if one[2] is result]
-                words = about_reading(names) if names else "the stored one"  # type: ignore[arg-type]
-                about = f"two readings of one point ({ledger}): {count} cases follow {words}, {rest} another"
+                words = about_reading(names) if names else "the stored one"
+                about = f"{TWO} ({ledger}): {count} cases follow {words}, {rest} another"
                 result = replace(result, verdict="failed", holds=(), arithmetic="")
                 self.findings.add(about, about, block, result, count=count)
 
@@ -308,6 +357,7 @@ def fuzz(
     seed: int = 0,
     cases: int | None = None,
     seconds: float | None = None,
+    shard: Shard = WHOLE,
     jobs: int = 1,
     expectations: Sequence[Expectation] = (),
     replay: VectorSet | None = None,
@@ -315,9 +365,10 @@ def fuzz(
 ) -> Fuzzed:
     """Ask a runtime random questions until `cases` are asked, or `seconds` are over, or Ctrl-C.
 
-    The questions of the spaces' operators and dtypes take turns. Those of `replay` are asked first. `advance`
-    sees what was found after each chunk. `jobs` processes make the questions. Raises GrucibleError if no
-    space has one of the dtypes. A later error ends it as well, and nothing that was found is lost.
+    The questions of the spaces' operators and dtypes take turns; a `shard` is every n-th range of them.
+    Those of `replay` are asked first. `advance` sees what was found after each chunk. `jobs` processes make
+    the questions. Raises GrucibleError if no space has one of the dtypes. A later error ends it as well, and
+    nothing that was found is lost.
     """
     streams = [
         (space, dtype)
@@ -336,9 +387,10 @@ def fuzz(
                 found.see(source, [rows.block])
                 found.replayed += len(rows.block)
             pace = found.pace if seconds else lambda: CHUNK
-            for stop, made in _made_ahead(streams, seed, cases, jobs, pace):
+            for start, stop, made in _made_ahead(streams, seed, cases, shard, jobs, pace):
                 found.count_pairs(made, found.see(source, made.blocks))
-                found.asked_to, found.seconds = stop, time.monotonic() - began
+                found.look_at(seed, start, stop)
+                found.seconds = time.monotonic() - began
                 advance(found)
                 end_if_interrupted()
                 if found.stopped or (seconds is not None and found.seconds >= seconds):
@@ -357,25 +409,46 @@ def _made_ahead(
     streams: Sequence[tuple[RandomSpace, str]],
     seed: int,
     cases: int | None,
+    shard: Shard,
     jobs: int,
     pace: Callable[[], int],
-) -> Iterator[tuple[int, Made]]:
-    """Yield the chunks of questions in order, each with the number of the next; make some ahead.
+) -> Iterator[tuple[int, int, Made]]:
+    """Yield the chunks of questions in order, each with its first number and the next; make some ahead.
 
     A chunk has at most `pace()` questions.
     """
-    ahead: deque[tuple[int, Future[Made]]] = deque()
-    start, size, most = 0, FIRST, _chunk(streams, seed)
+    ahead: deque[tuple[int, int, Future[Made]]] = deque()
+    most = _chunk(streams, seed)
+    asked = _split(question_ranges(cases, shard), lambda: min(most, pace()))
     with open_executor(jobs) as executor:
         while True:
-            while len(ahead) <= jobs and (cases is None or start < cases):
-                stop = start + min(size, most, pace(), size if cases is None else cases - start)
-                ahead.append((stop, executor.submit(make_random, streams, seed, start, stop)))
-                start, size = stop, min(2 * size, CHUNK)
+            for start, stop in itertools.islice(asked, jobs + 1 - len(ahead)):
+                future = executor.submit(make_random, streams, seed, start, stop)
+                ahead.append((start, stop, future))
             if not ahead:
                 return
-            stop, future = ahead.popleft()
-            yield stop, future.result()
+            start, stop, future = ahead.popleft()
+            yield start, stop, future.result()
+
+
+def _split(ranges: Iterable[tuple[int, int]], most: Callable[[], int]) -> Iterator[tuple[int, int]]:
+    """Split ranges of numbers into chunks, each at most twice as long as the one before."""
+    size = FIRST
+    for start, end in ranges:
+        while start < end:
+            stop = min(start + min(size, most()), end)
+            yield start, stop
+            start, size = stop, min(2 * size, CHUNK)
+
+
+def question_ranges(cases: int | None, shard: Shard) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of numbers, below `cases` if that is given, that a shard asks: every n-th."""
+    size = CHUNK if cases is None else max(1, min(CHUNK, cases // (RANGES * shard.of)))
+    size = size if shard.of > 1 else NO_END
+    for start in itertools.count((shard.number - 1) * size, shard.of * size):
+        if start >= (cases or NO_END):
+            return
+        yield start, min(start + size, cases or NO_END)
 
 
 def _chunk(streams: Sequence[tuple[RandomSpace, str]], seed: int) -> int:

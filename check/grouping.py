@@ -43,10 +43,35 @@ class FuzzFinding:
     where: Counter[tuple[str, str]] = field(default_factory=Counter)
     expected: dict[tuple[str, str], Expectation] = field(default_factory=dict)
     shrunk: list[Shrunk] = field(default_factory=list)
+    read: list[CaseResult] = field(default_factory=list)
+    """What was found of cases whose blocks are not here: a report of them was read."""
     looks_like: dict[str, None] = field(default_factory=dict)
     """What explains shrunk cases, where nothing explains the larger ones."""
     unsteady: str = ""
     """Why a case could not be shrunk: perhaps it does not fail again."""
+
+    @property
+    def results(self) -> list[CaseResult]:
+        """What was found of the smallest cases: the shrunk ones, if there are some."""
+        shrunk = [one.result for one in self.shrunk]
+        return shrunk or [result for _, result in self.cases] or self.read
+
+    def merge(self, other: FuzzFinding) -> None:
+        """Add the cases of the same finding from elsewhere."""
+        self.count += other.count
+        self.where.update(other.where)
+        self.expected = other.expected | self.expected
+        self.shrunk += other.shrunk
+        self.read = [*self.read, *other.read][:KEPT]
+        self.looks_like |= other.looks_like
+        self.unsteady = self.unsteady or other.unsteady
+        self.keep(other.cases)
+
+    def keep(self, cases: Iterable[tuple[Block, CaseResult]]) -> None:
+        """Keep cases if they are small, or the smallest."""
+        self.cases += cases
+        self.cases.sort(key=lambda kept: kept[0].nbytes)
+        self.cases[1:] = [kept for kept in self.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
 
     def questions(self) -> Iterator[Question]:
         """Yield the questions to keep: shrunk ones first, then those that were not shrunk."""
@@ -69,7 +94,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
         return sorted((one for one in self.values() if one.new), key=lambda one: -one.count)
 
     def add(
-        self, key: object, about: str, block: Block, result: CaseResult,
+        self, key: object, about: str, block: Block | None, result: CaseResult,
         diagnosis: Finding | None = None, part: FailingBlock | None = None, count: int = 1,
     ) -> None:  # fmt: skip
         """Count a case that went wrong as one of the finding `key`; keep it if it is small.
@@ -90,9 +115,18 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
         one.where[place] += count
         if expected:
             one.expected.setdefault(place, expected)
-        one.cases.append((block, result))
-        one.cases.sort(key=lambda kept: kept[0].nbytes)
-        one.cases[1:] = [kept for kept in one.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
+        one.keep([(block, result)] if block else [])
+        one.read += [] if block else [result]
+
+    def merge(self, other: Mapping[tuple[object, bool], FuzzFinding]) -> None:
+        """Add findings from elsewhere to those of the same key."""
+        for (key, expected), one in other.items():
+            if (key, expected) not in self and len(self) >= MOST_FINDINGS:
+                key, one = MORE, replace(one, about=MORE, diagnosis=None)
+            if mine := self.get((key, expected)):
+                mine.merge(one)
+            else:
+                self[key, expected] = one
 
     def _expectation(
         self, result: CaseResult, diagnosis: Finding | None, part: FailingBlock | None

@@ -40,11 +40,15 @@ _SAME = ("tier", "verdict", "where", "message", "fault", "overwrote", "must_supp
 """The fields of a case that its result has, too."""
 
 
-class _Part(BaseModel):
+class Part(BaseModel):
+    """A part of a stored report."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", strict=False)
 
 
-class _Case(_Part):
+class StoredCase(Part):
+    """A case of a stored report."""
+
     id: str
     tier: str
     verdict: CaseVerdict
@@ -87,22 +91,22 @@ class _Case(_Part):
         )  # fmt: skip
 
 
-class _Grade(_Part):
+class _Grade(Part):
     required: str | dict[str, float]
     compared: Count
     holds: dict[str, Count]
     worst: dict[str, Any]
     files: dict[str, dict[str, Count]] = Field(default_factory=dict)
 
-    def criterion(self) -> Criterion:
-        """Make the criterion that was required."""
-        if isinstance(self.required, str):
-            return Demanded(self.required)
-        names = ("rtol", "atol", "ulp")
-        return Tolerance(*(self.required.get(name, 0.0) for name in names))
+
+def criterion_of(required: str | Mapping[str, float]) -> Criterion:
+    """Make the criterion that a report says was required."""
+    if isinstance(required, str):
+        return Demanded(required)
+    return Tolerance(*(required.get(name, 0.0) for name in ("rtol", "atol", "ulp")))
 
 
-class _Refused(_Part):
+class _Refused(Part):
     id: str
     operator: str
     dtype: str
@@ -115,7 +119,7 @@ class _Refused(_Part):
     expected: dict[str, str] | None = None
 
 
-class _Vectors(_Part):
+class _Vectors(Part):
     path: str
     origins: dict[str, Origin]
     digests: dict[str, str] = Field(default_factory=dict)
@@ -131,7 +135,7 @@ class WholeReport(StoredReport):
     vectors: _Vectors
     arithmetic: dict[str, _Grade]  # type: ignore[assignment]
     diagnosis: list[Finding]  # type: ignore[assignment]
-    cases: list[_Case]  # type: ignore[assignment]
+    cases: list[StoredCase]  # type: ignore[assignment]
     refusals: list[_Refused] = Field(default_factory=list)  # type: ignore[assignment]
     hints: list[str] = Field(default_factory=list)
     unanswered: list[str] = Field(default_factory=list)
@@ -149,7 +153,10 @@ class WholeReport(StoredReport):
     @property
     def about(self) -> dict[str, str]:
         """What reports of one runtime and the same vectors have alike, in words, by its name."""
-        asked = {f"the class of {d}": str(one.criterion()) for d, one in self.arithmetic.items()}
+        asked = {
+            f"the class of {d}": str(criterion_of(one.required))
+            for d, one in self.arithmetic.items()
+        }
         digests = {f"the content of {file}": one for file, one in self.vectors.digests.items()}
         known = "; ".join(str([one[name] for name in ("cases", *HOW)]) for one in self.expectations)
         runtime = " ".join(filter(None, self.runtime.values()))
@@ -265,7 +272,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
 
 def _grade(dtype: str, parts: Sequence[WholeReport]) -> Grade:
     some = [part.arithmetic[dtype] for part in parts if dtype in part.arithmetic]
-    found = Grade(dtype, some[0].criterion())
+    found = Grade(dtype, criterion_of(some[0].required))
     for one in some:
         found.compared += one.compared
         found.holds.update(one.holds)
@@ -279,7 +286,7 @@ def _grade(dtype: str, parts: Sequence[WholeReport]) -> Grade:
     return found
 
 
-def _diagnosis(parts: Sequence[WholeReport], cases: Sequence[_Case]) -> Diagnosis:
+def _diagnosis(parts: Sequence[WholeReport], cases: Sequence[StoredCase]) -> Diagnosis:
     """Add up findings of the same names, places and certainty; keep statements that all reports make."""
     alike: dict[Any, list[Finding]] = {}
     for one in chain(*(part.diagnosis for part in parts)):

@@ -65,9 +65,13 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
         total |= _that_could_be(operator, [*assignments.values()], every - total)
         for dtype, pairs in covered.items():
             if pairs:
-                missing = [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(total - pairs)]
+                missing = [_name_pair(*pair) for pair in sorted(total - pairs)]
                 found.append(PairCoverage(operator, dtype, len(pairs), len(total), missing))
     return found
+
+
+def _name_pair(one: _Value, other: _Value) -> str:
+    return f"{one[0]}: {one[1]} with {other[0]}: {other[1]}"
 
 
 def _that_could_be(
@@ -151,12 +155,16 @@ class PairsAsked:
     What the space offers is counted as `pair_coverage` counts; of it, no case may be able to hold some pairs.
     """
 
-    def __init__(self, space: RandomSpace) -> None:
-        self._operator = space.operator.name
+    def __init__(self, space: RandomSpace | None = None) -> None:
         self._places: dict[_Value, int] = {}
         self._columns: list[str] = []
         self._seen = np.zeros((2, 0, 0), bool)
         self._samples: dict[str, Assignment] = {}
+        self._never = set[str]()
+        self._space = space
+        if space is None:  # a report was read
+            return
+        self._operator = space.operator.name
         entries: Sequence[Any] = space.spec.model.cases
         self._excluded = [Excluded(entry.exclude) for entry in entries]
         self._offered: dict[str, list[Any]] = {}
@@ -180,6 +188,32 @@ class PairsAsked:
         if len(self._samples) < _SAMPLES:
             self._samples.setdefault(key([*assignment.values()]), assignment)
 
+    def merge(self, other: PairsAsked) -> None:
+        """Add the pairs that were asked elsewhere."""
+        at = np.array(self._find(other._places), int)
+        self._seen[:, at[:, None], at] |= other._seen
+        samples = {**self._samples, **other._samples}
+        self._samples = dict(itertools.islice(samples.items(), _SAMPLES))
+        self._never |= other._never
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain data: the values, a row of bits for each, and the pairs that were never asked."""
+        rows = [[np.packbits(row).tobytes().hex() for row in seen] for seen in self._seen]
+        asked, compared = rows
+        values = [list(value) for value in self._places]
+        return {"values": values, "asked": asked, "compared": compared, "never": self.never_asked()}
+
+    @classmethod
+    def of_json(cls, value: Any) -> PairsAsked:
+        """Read what `as_json` returned; raises ValueError or TypeError for anything else."""
+        found, count = cls(), len(value["values"])
+        found._find((str(name), str(one)) for name, one in value["values"])
+        rows = [bytes.fromhex("".join(value[name])) for name in ("asked", "compared")]
+        bits = np.unpackbits(np.frombuffer(b"".join(rows), np.uint8).reshape(2, count, -1), axis=2)
+        found._seen = bits[:, :, :count].astype(bool)
+        found._never = {str(one) for one in value["never"]}
+        return found
+
     def counts(self) -> tuple[int, int, int]:
         """Count the pairs that were asked, those that were compared, and those that are offered."""
         columns = np.array(self._columns)
@@ -190,11 +224,14 @@ class PairsAsked:
     def never_asked(self) -> list[str]:
         """Name the pairs that were never asked, without those that no case holds, as far as samples show."""
         columns, values = np.array(self._columns), [*self._places]
+        if self._space is None:
+            at = np.argwhere(self._seen[0]).tolist()
+            return sorted(self._never - {_name_pair(values[a], values[b]) for a, b in at})
         left = np.argwhere(np.triu(columns[:, None] != columns) & ~self._seen[0])
         pairs = {(values[a], values[b]) for a, b in left.tolist()}
         samples = [*self._samples.values()]
         could = _that_could_be(self._operator, samples, pairs, self._offered, self._is_allowed)
-        return [f"{a}: {u} with {b}: {v}" for (a, u), (b, v) in sorted(could)]
+        return [_name_pair(*pair) for pair in sorted(could)]
 
     def _is_allowed(self, assignment: Assignment) -> bool:
         return any(assignment not in excluded for excluded in self._excluded)

@@ -12,9 +12,18 @@ from typing import Any
 import click
 
 from ...cases.console import SUMMARY, put, say
-from ...cases.files import FORCE, check_apart, check_replaceable, write_whole, writing_to
+from ...cases.files import (
+    FORCE,
+    check_apart,
+    check_replaceable,
+    read_limited,
+    write_whole,
+    writing_to,
+)
 from ...cases.process import ignoring_interrupts, interruption_status
 from ...cases.selection import SHARD, WHOLE, Shard
+from ...cases.strict_json import format_json
+from ..comparing import MAX_BYTES
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
@@ -138,11 +147,23 @@ def report_command(
 ) -> None:
     """Merge reports of shards, or of several machines, into one.
 
-    REPORT is what `grucible check --report json=FILE` wrote of one runtime and the same vectors. The exit
-    status is that of `check` on all cases.
+    REPORT is what `grucible check --report json=FILE` wrote of one runtime and the same vectors, or `fuzz`
+    of other questions. The exit status is that of `check` on all cases, or of `fuzz` on all questions.
     """
+    from ..fuzz_report import BEGINS, fuzz_value, merge_fuzz
     from ..merging import merge_reports
+    from .fuzzing import fuzz_lines
 
+    if BEGINS.match(read_limited(paths[0], MAX_BYTES)[:99]):
+        found = merge_fuzz(paths)
+        if reports:
+            raise click.UsageError("--report goes with reports of check; use --json")
+        put(
+            format_json(fuzz_value(found))
+            if as_json
+            else "".join(f"{line}\n" for line in fuzz_lines(found))
+        )
+        raise SystemExit(found.exit_status)
     files = parse_reports(reports)
     merged = merge_reports(paths)
     write_reports([merged], files, reports, quiet=quiet, as_json=as_json)

@@ -11,13 +11,16 @@ import click
 
 from ...cases.console import format_table, put, say, show_progress
 from ...cases.errors import GrucibleError
+from ...cases.files import check_replaceable, write_whole
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
-from ...cases.selection import DTYPES
+from ...cases.selection import DTYPES, SHARD, Shard
 from ...cases.specs.random_space import load_spaces, usual_space
+from ...cases.strict_json import format_json
 from ...vectors.vector_set import open_set
 from ..expecting import load_expectations
 from ..fuzz import Fuzzed, check_out, fuzz, write_found
+from ..fuzz_report import BEGINS, fuzz_value
 from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
@@ -27,6 +30,17 @@ from . import options
 
 _NAMED = 3
 """Maximum cases, pairs and reasons that are named."""
+
+
+def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
+    """Parse json=FILE."""
+    if value is None:
+        return None
+    name, file = [*value.split("=", 1), ""][:2]
+    if name != "json" or not file:
+        raise click.BadParameter(f"{value!r}; expected json=FILE")
+    check_replaceable(Path(file), BEGINS)
+    return Path(file)
 
 
 @click.command("fuzz")
@@ -48,6 +62,9 @@ _NAMED = 3
               help="Directory for vector files of what is found.")  # fmt: skip
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes that make questions.")  # fmt: skip
+@SHARD
+@click.option("--report", metavar="json=FILE", callback=_report_place,
+              help="Write the report to a file; `grucible report` merges such.")  # fmt: skip
 @click.option("--space", is_flag=True, help="Print the built-in space of --operator, to change it.")
 @options.CRITERIA
 @options.LIMITS
@@ -63,6 +80,8 @@ def fuzz_command(
     replay: Path | None,
     out: Path,
     jobs: int,
+    shard: Shard,
+    report: Path | None,
     space: bool,
     timeout: float,
     memory: int | None,
@@ -90,7 +109,7 @@ def fuzz_command(
     with show_progress("fuzzing", cases) as progress:
         with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
             found = fuzz(
-                source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs,
+                source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs, shard=shard,
                 seconds=minutes and 60.0 * minutes, expectations=expectations,
                 replay=open_set(replay) if replay else None,
                 advance=lambda found: progress.tell(_so_far(found), found.asked_to),
@@ -102,12 +121,19 @@ def fuzz_command(
                     found.shrink(
                         source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0)
                     )
+    _write(found, out, report)
+    raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
+
+
+def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
+    """Print what was found, and write the report and the vectors of findings."""
     with ignoring_interrupts():
         for line in fuzz_lines(found):
             say(line)
+        if report:
+            write_whole(report, format_json(fuzz_value(found)), mark=BEGINS)
         for path in write_found(found, out):
             say(f"{path}: written; judge by it with: grucible check {path} --runtime …")
-    raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
 
 
 def _so_far(found: Fuzzed) -> str:
@@ -170,12 +196,9 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     for about in one.looks_like:
         yield from wrap(f"the smaller case looks like: {about}", 2, 4)
     yield from wrap(one.unsteady, 2, 4) if one.unsteady else ()
-    for small in one.shrunk:
-        yield id_line(small.question.id, 2)
-        yield from wrap(how_far_off(small.result), 4)
-    for block, result in one.cases if not one.shrunk else ():
-        yield id_line(block.ids[0], 2)
-        if result.verdict == "failed":
+    for result in one.results:
+        yield id_line(result.id, 2)
+        if result.verdict == "failed" or one.shrunk:
             yield from wrap(how_far_off(result), 4)
 
 

@@ -82,7 +82,7 @@ def report_value(report: Report) -> dict[str, Any]:
         },
         "expectations": [_use(use) for use in report.uses],
         "allow_stale": report.allow_stale,
-        "cases": [_case(result) | _explained(report, result) for result in report.results],
+        "cases": [case_value(result) | _explained(report, result) for result in report.results],
     }
     refusals = [refusal_value(one) for one in report.refusals]
     model = {"model": report.model._asdict()} if report.model else {}
@@ -136,7 +136,7 @@ def _remark(one: Remark | None) -> dict[str, Any] | None:
     return {"about": str(one), "ratio": ratio, "cases": len(one.cases), "of": one.measured}
 
 
-def _case(result: CaseResult) -> dict[str, Any]:
+def case_value(result: CaseResult) -> dict[str, Any]:
     """Return a case; keys that only some cases have come last."""
     case = {
         "id": result.id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ import pytest
 from grucible import Question, Unsupported
 from grucible.cases.dtypes import Array
 from grucible.cases.selection import WHOLE, Shard
+from grucible.cases.specs.random_space import usual_space
+from grucible.cases.strict_json import format_json
+from grucible.check.fuzz import TWO, Fuzzed, fuzz, question_ranges
+from grucible.check.fuzz_report import fuzz_value, merge_fuzz
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.merging import merge_reports
@@ -178,3 +183,89 @@ def test_an_empty_shard_says_so(command: Command) -> None:
     ]  # fmt: skip
     assert sorted(one.status for one in ended) == [0, 2]
     assert "has no case of these" in max(ended, key=lambda one: one.status).said_in_one_line()
+
+
+def fuzzed(kernel: Kernel, shard: Shard = WHOLE, cases: int = 300, **more: Any) -> Fuzzed:
+    source = FromRuntime(describe_runtime("kernel", kernel))
+    spaces = [usual_space("openvino.GRUSequence-5"), usual_space("openvino.GRUCell-3")]
+    return fuzz(source, spaces, chosen_criteria(), cases=cases, shard=shard, **more)
+
+
+def asked_by(shard: Shard, cases: int) -> list[str]:
+    seen: list[str] = []
+
+    def kernel(question: Question) -> Mapping[str, Array]:
+        seen.append(question.id)
+        return run(question)
+
+    fuzzed(kernel, shard, cases, dtypes=["float32"])
+    return seen
+
+
+@pytest.mark.parametrize("cases", [1, 50, 400])
+def test_shards_ask_together_what_one_run_asks(cases: int) -> None:
+    parts = [asked_by(Shard(one, 3), cases) for one in (1, 2, 3)]
+    whole = asked_by(WHOLE, cases)
+    again = [one for one in whole if whole.count(one) > 1]  # right cases are asked again
+    assert sorted({*chain(*parts)}) == sorted({*whole})
+    assert sum(len({*part}) for part in parts) == len({*whole})
+    assert cases == 1 or min(map(len, parts)) > cases / 6
+    assert cases < 400 or again
+
+
+def test_ranges_of_shards_meet_without_end() -> None:
+    for of in (2, 7):
+        some = [islice(question_ranges(None, Shard(n + 1, of)), 9) for n in range(of)]
+        ends = sorted(chain(*some))
+        assert all(one[1] == other[0] for one, other in pairwise(ends))
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "two readings", "errors"])
+def test_reports_of_fuzzing_add_up(name: str, command: Command, tmp_path: Path) -> None:
+    kernel = {**{k: one[0] for k, one in KERNELS.items()}, "errors": some_fail}[name]
+    parts = [fuzzed(kernel, Shard(one, 3)) for one in (2, 3, 1)]
+    paths = []
+    for number, part in enumerate(parts):
+        paths.append(tmp_path / f"{number}.json")
+        paths[-1].write_text(format_json(fuzz_value(part)))
+    whole, merged = fuzzed(kernel), merge_fuzz(paths)
+    assert merged.tally == whole.tally
+    assert merged.undrawn == whole.undrawn
+    assert merged.ranges == whole.ranges == [(0, 0, 300)]
+    assert merged.exit_status == whole.exit_status == (name != "right")
+    assert merged.undeciding == whole.undeciding
+    for prefix, pairs in whole.pairs.items():
+        assert merged.pairs[prefix].counts() == pairs.counts()
+        never = {*merged.pairs[prefix].never_asked()}
+        assert len(never ^ {*pairs.never_asked()}) < 0.1 * pairs.counts()[2]
+    counts = [sum(f.count for f in one.findings.values()) for one in (merged, whole)]
+    assert counts[0] == counts[1] or name == "two readings"  # other cases are asked again
+    sure = {one.about for one in whole.new if one.diagnosis and one.diagnosis.certain}
+    assert name != "wrong" or {one.about for one in merged.new} >= sure
+    mixed = [{one.about for one in f.new if one.about.startswith(TWO)} for f in (merged, whole)]
+    assert len(mixed[0]) == len(mixed[1]) == (name == "two readings")
+    ended = command("report", *paths)
+    assert ended.status == whole.exit_status
+    assert "300 questions of seed 0" in ended.out
+    assert json.loads(command("report", *paths, "--json").out)["ranges"] == [[0, 0, 300]]
+    said = command("report", *paths, paths[0]).status
+    assert said == whole.exit_status  # the same file twice is one
+    (tmp_path / "copy.json").write_text(paths[0].read_text())
+    assert "was asked twice" in command("report", *paths, tmp_path / "copy.json").said_in_one_line()
+    other = json.loads(paths[0].read_text()) | {"runtime": {"name": "other", "version": ""}}
+    (tmp_path / "copy.json").write_text(json.dumps(other))
+    assert (
+        "differ in runtime" in command("report", *paths, tmp_path / "copy.json").said_in_one_line()
+    )
+
+
+def test_fuzz_writes_its_report(command: Command, tmp_path: Path) -> None:
+    runtime = f"{Path(__file__).parent / 'numpy_gru.py'}:run"
+    for one in (1, 2):
+        ended = command("fuzz", "--runtime", runtime, "--operator", "openvino.GRUCell-3", "--cases", 40,
+                        "--jobs", 1, "-o", tmp_path / "found", "--shard", f"{one}/2",
+                        "--report", f"json={tmp_path / str(one)}.json")  # fmt: skip
+        assert ended.status == 0
+    ended = command("report", tmp_path / "2.json", tmp_path / "1.json")
+    assert ended.out.startswith("no new finding in ")
+    assert "expected json=FILE" in command("fuzz", "--report", "x").said_in_one_line()
