@@ -45,9 +45,9 @@ from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
 from .judging.grade import Grade
-from .judging.judge import judge_block
+from .judging.judge import judge_blocks
 from .observed.isolated import GONE
-from .observed.source import Source, observe_block, stack_replies
+from .observed.source import Observed, Source, observe_block, stack_replies
 from .shrink import SHRUNK, Shrunk, shrink
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
@@ -103,6 +103,7 @@ class Fuzzed:
     stopped: str = ""
     interrupted: bool = False
     _passed: list[Block] = field(default_factory=list)
+    _passed_bytes: int = 0
     _fruitless: Counter[tuple[str, str]] = field(default_factory=Counter)
     followed: dict[tuple[str, str], dict[ReadingNames, tuple[int, Block | None, CaseResult]]] = (
         field(default_factory=dict)
@@ -180,20 +181,23 @@ class Fuzzed:
         """Ask and judge the cases of blocks; return the results by id."""
         replies = iter(list(source.answer(q for block in blocks for q in block.questions())))
         again, results, failing = Again(), dict[str, CaseResult](), list[FailingBlock]()
+        grades = {dtype: Grade(dtype, one) for dtype, one in self.criteria.items()}
+        asked = list[tuple[Block, Observed]]()
         for block in blocks:
             some = list(itertools.islice(replies, len(block)))
             gone = (r for r in some if r.status == "missing" or r.message.startswith(GONE))
             self.stopped = self.stopped or next((one.message for one in gone), "")
-            observed, criterion = stack_replies(block, some), self.criteria[block.dtype]
-            grade = Grade(block.dtype, criterion)
-            found = judge_block("", block, observed, grade, with_noise=False)
+            asked.append((block, stack_replies(block, some)))
+        for (block, observed), found in zip(asked, judge_blocks(asked, grades), strict=True):
             again.see(block, found)
             self._keep(block, found)
             results |= {one.id: one for one in found}
             wrong = [n for n, one in enumerate(found) if one.decides and one.verdict == "failed"]
             if wrong:
                 outputs = rows_of(observed.outputs, wrong)
-                failing.append(FailingBlock(block.rows(np.array(wrong)), outputs, criterion))
+                failing.append(
+                    FailingBlock(block.rows(np.array(wrong)), outputs, self.criteria[block.dtype])
+                )
         if not self.stopped:
             again.ask(source, self.criteria)
         self.asked_again += again.asked
@@ -201,9 +205,9 @@ class Fuzzed:
         for block in again.sample:
             [case_id] = block.ids
             if (rows := again.rows.get(case_id)) is not None:
-                asked = next(other for other, words in other_rows(block) if words == rows)
+                changed = next(other for other, words in other_rows(block) if words == rows)
                 about = describe_change("right cases", unlike=not rows)
-                self.findings.add((ASKED_AGAIN, not rows), about, asked, results[case_id])
+                self.findings.add((ASKED_AGAIN, not rows), about, changed, results[case_id])
         self._explain(source, failing, results)
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
@@ -216,8 +220,10 @@ class Fuzzed:
         passed = [row for row, one in deciding if one.verdict == "passed"]
         if passed:
             self._passed.append(block.rows(np.array(passed[:16])))
-            while len(self._passed) > PASSED or sum(b.nbytes for b in self._passed) > PASSED_BYTES:
-                del self._passed[sum(map(len, self._passed)) % len(self._passed)]
+            self._passed_bytes += self._passed[-1].nbytes
+            while len(self._passed) > PASSED or self._passed_bytes > PASSED_BYTES:
+                dropped = self._passed.pop(sum(map(len, self._passed)) % len(self._passed))
+                self._passed_bytes -= dropped.nbytes
         for row, one in deciding:
             alone = np.array([row])
             if one.verdict == "error":

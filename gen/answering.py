@@ -466,8 +466,10 @@ def find_nonportable(block: Block) -> Array:
     for array in _numbers(block).values():
         found |= _any(~(np.abs(array) <= kind.largest))
         tiny |= _any(_tiny(array, block.dtype))
-    for stack in stacks(OPERATORS[block.operator], block.given, block.inputs):
-        found[stack.rows[list(overflows(stack, block.dtype))]] = True
+    open_ = np.flatnonzero(~found)
+    left = block.rows(open_)
+    for stack in stacks(OPERATORS[block.operator], left.given, left.inputs):
+        found[open_[stack.rows[list(overflows(stack, block.dtype))]]] = True
     rows = np.flatnonzero(tiny & ~found)
     if rows.size:
         found[rows] = _hangs_on_tiny(block.rows(rows))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -205,12 +206,19 @@ def _axes(
     operator: Operator, tensor: Tensor, attributes: Mapping[str, Any]
 ) -> tuple[tuple[str, ...], ...]:
     """List the shared axes and numbers that make up each axis of a tensor, outermost first."""
+    return _axes_of(operator, tensor.form(attributes).products)
+
+
+@lru_cache(maxsize=4096)
+def _axes_of(
+    operator: Operator, products: tuple[tuple[str, ...], ...]
+) -> tuple[tuple[str, ...], ...]:
     return tuple(
         tuple(
             one if one.isdigit() else "gate" if product[0].isdigit() else operator.sizes[one]
             for one in product
         )
-        for product in tensor.form(attributes).products
+        for product in products
     )
 
 
@@ -220,26 +228,32 @@ def _split(
     """Split an array into its parts, views in the shared layout; into one, where it has no parts."""
     own = _axes(operator, tensor, attributes)
     stack = array.shape[: array.ndim - len(own)]
-    shape = [*stack]
-    for axes, length in zip(own, array.shape[len(stack) :], strict=True):
+    role, directions = _role(operator, tensor, attributes), len(operator.directions(attributes))
+    shape, order, index = _splitting(own, role, directions, array.shape[len(stack) :])
+    array = array.reshape(*stack, *shape)
+    array = array.transpose(*range(len(stack)), *(len(stack) + at for at in order))
+    numbers = len(order) - (len(index) - index.count(None) - 1)
+    array = array.reshape(*stack, -1, *array.shape[len(stack) + numbers :])[index]
+    return list(np.moveaxis(array, len(stack), 0))
+
+
+@lru_cache(maxsize=4096)
+def _splitting(
+    own: tuple[tuple[str, ...], ...], role: str, directions: int, lengths: tuple[int, ...]
+) -> tuple[list[int], tuple[int, ...], tuple[Any, ...]]:
+    """Find how an array with these axes becomes its parts: a shape, an order of axes, an index."""
+    shape: list[int] = []
+    for axes, length in zip(own, lengths, strict=True):
         known = [int(axis) if axis.isdigit() else 0 for axis in axes]
         if "direction" in axes:
-            known[axes.index("direction")] = len(operator.directions(attributes))
+            known[axes.index("direction")] = directions
         rest = length // math.prod(filter(None, known))
         shape += [size or rest for size in known]
     flat = [axis for axes in own for axis in axes]
-    have = [axis for axis in flat if not axis.isdigit()]
     numbers = [place for place, axis in enumerate(flat) if axis.isdigit()]
-    want = _AXES[_role(operator, tensor, attributes)]
-    order = (*numbers, *(flat.index(axis) for axis in want if axis in have))
-    array = array.reshape(shape).transpose(*range(len(stack)), *(len(stack) + at for at in order))
-    count, sizes = (
-        math.prod(int(flat[at]) for at in numbers),
-        array.shape[len(stack) + len(numbers) :],
-    )
-    array = array.reshape(*stack, count, *sizes)
-    array = array[(..., *(slice(None) if axis in have else None for axis in want))]
-    return list(np.moveaxis(array, len(stack), 0))
+    want = _AXES[role]
+    order = (*numbers, *(flat.index(axis) for axis in want if axis in flat))
+    return shape, order, (..., *(slice(None) if axis in flat else None for axis in want))
 
 
 def _join(
@@ -249,20 +263,27 @@ def _join(
 
     An axis that the operator lacks has length 1.
     """
-    own, have = _axes(operator, tensor, attributes), _AXES[_role(operator, tensor, attributes)]
-    flat = [axis for axes in own for axis in axes]
-    numbers = [axis for axis in flat if axis.isdigit()]
-    stack = arrays[0].ndim - len(have)
-    gone = tuple(stack + place for place, axis in enumerate(have) if axis not in flat)
-    array = np.stack([one.squeeze(gone) for one in arrays], stack)
-    sizes = array.shape[stack + 1 :]
-    array = array.reshape(*array.shape[:stack], *map(int, numbers), *sizes)
-    now = [*numbers, *(axis for axis in have if axis in flat)]
-    order = []
-    for axis in flat:
-        order.append(stack + now.index(axis))
-        now[now.index(axis)] = ""
-    array = array.transpose(*range(stack), *order)
+    own, role = _axes(operator, tensor, attributes), _role(operator, tensor, attributes)
+    numbers, gone, order = _joining(own, role)
+    stack = arrays[0].ndim - len(_AXES[role])
+    array = np.stack([one.squeeze(tuple(stack + at for at in gone)) for one in arrays], stack)
+    array = array.reshape(*array.shape[:stack], *numbers, *array.shape[stack + 1 :])
+    array = array.transpose(*range(stack), *(stack + at for at in order))
     lengths = iter(array.shape[stack:])
     shape = [math.prod(next(lengths) for _ in axes) for axes in own]
     return np.ascontiguousarray(array.reshape(*array.shape[:stack], *shape))
+
+
+@lru_cache(maxsize=4096)
+def _joining(
+    own: tuple[tuple[str, ...], ...], role: str
+) -> tuple[list[int], list[int], list[int]]:
+    """Find how parts become an array with these axes: numbers, axes that it lacks, an order."""
+    flat = [axis for axes in own for axis in axes]
+    numbers = [axis for axis in flat if axis.isdigit()]
+    gone = [place for place, axis in enumerate(_AXES[role]) if axis not in flat]
+    now, order = [*numbers, *(axis for axis in _AXES[role] if axis in flat)], list[int]()
+    for axis in flat:
+        order.append(now.index(axis))
+        now[order[-1]] = ""
+    return [*map(int, numbers)], gone, order

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -139,7 +140,14 @@ def semantics(operator: Operator, attributes: Mapping[str, Any]) -> Semantics:
 
     Raises ValueError, saying what was expected, if attributes contradict each other.
     """
+    each = ((name, tuple(v) if isinstance(v, list) else v) for name, v in attributes.items())
+    return _semantics(operator, tuple(each))
+
+
+@lru_cache(maxsize=4096)
+def _semantics(operator: Operator, given: tuple[tuple[str, Any], ...]) -> Semantics:
     meant: dict[str, Any] = dict(operator.always)
+    attributes = dict(given)
     for attribute in operator.attributes:
         if attribute.name not in attributes:
             continue

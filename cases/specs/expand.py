@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from ..errors import GrucibleError
@@ -44,12 +45,12 @@ class CaseSpec:
     starts: tuple[int, ...]
     factors: Assignment
 
-    @property
+    @cached_property
     def attributes(self) -> dict[str, Any]:
         """All attributes, with defaults filled in."""
         return OPERATORS[self.operator].with_defaults(self.given)
 
-    @property
+    @cached_property
     def types(self) -> dict[str, str]:
         """The dtype of each type variable."""
         operator = OPERATORS[self.operator]

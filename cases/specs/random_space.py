@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -72,10 +72,11 @@ class RandomSpace:
         Raises GrucibleError, with the reason, if TRIED assignments in a row are excluded or impossible.
         """
         case_id = f"{self.prefix}{dtype}/{seed}-{number}"
-        entry: Any = self.spec.model.cases[_below(case_id, len(self.spec.model.cases))]
-        left_out, why = Excluded(entry.exclude), ""
+        entry = self._entries[_below(case_id, len(self._entries))]
+        left_out, why, shared = entry.excluded, "", _shared_texts(case_id)
+        kept: Assignment = {}
         for attempt in range(TRIED):
-            values = self._assignment(entry, case_id, attempt)
+            values = self._assignment(entry, case_id, attempt, shared, kept)
             if values in left_out:
                 why = "every assignment that was tried is excluded"
                 continue
@@ -90,32 +91,77 @@ class RandomSpace:
             return replace(case, id=case_id, dtype=dtype)
         raise GrucibleError(why)
 
-    def _assignment(self, entry: Drawn[Any, Any], case_id: str, attempt: int) -> Assignment:
-        """Choose a value of every factor; only sizes stay with every attempt."""
-        model, values = self.spec.model, {}
-        shared, text = model.sizes | model.fixed, f"{case_id}\0{attempt}"
-        for name, factor in _in_order(self.operator.name).items():
-            choices = entry.random.get(name)
-            if not choices:
-                values[name] = shared.get(name, factor.default)
-                if values[name] is NEEDED:
+    @functools.cached_property
+    def _entries(self) -> list[_Entry]:
+        """The entries, with all that is the same of every question."""
+        model, operator = self.spec.model, self.operator
+        shared, found = model.sizes | model.fixed, []
+        for one in model.cases:
+            entry: Any = one
+            fixed, drawn = dict[str, Any](), list[_Drawn]()
+            for name, factor in _in_order(operator.name).items():
+                if choices := entry.random.get(name):
+                    weights = [
+                        c.get("weight", 1.0) if isinstance(c, dict) else 1.0 for c in choices
+                    ]
+                    meaning, forms = _structure(operator, name)
+                    drawn.append(
+                        _Drawn(name, factor.is_size, choices, weights, sum(weights), meaning, forms)
+                    )
+                    continue
+                fixed[name] = shared.get(name, factor.default)
+                if fixed[name] is NEEDED:
                     place = "sizes" if factor.is_size else "fixed"
                     why = f"{name} is needed in {place}, or in random"
                     raise self.spec.document.error((place,), why)
-                continue
-            key = f"{text}\0{name}"
-            if factor.is_size or attempt < SHARED:
-                key = _shared_key(self.operator, name, case_id) or key
-            chosen = _choose(choices, key)
+            found.append(_Entry(Excluded(entry.exclude), fixed, drawn))
+        return found
+
+    def _assignment(
+        self, entry: _Entry, case_id: str, attempt: int, shared: tuple[str, str], kept: Assignment
+    ) -> Assignment:
+        """Choose a value of every factor; `kept` are those that stay with the next attempt, as sizes do."""
+        values, text = dict(entry.fixed), f"{case_id}\0{attempt}"
+        for one in entry.drawn:
+            name, key = one.name, f"{text}\0{one.name}"
+            if one.forms and (one.is_size or attempt < SHARED):
+                if name in kept:
+                    values[name] = kept[name]
+                    continue
+                key = f"{shared[0]}\0{one.meaning}" if one.meaning else f"{shared[1]}\0{name}"
+            chosen = _choose(one.choices, one.weights, one.total, key)
             if isinstance(chosen, dict) and "each" in chosen:
-                count, most = _entries(self.operator, name, values)
+                count, most = _count_entries(self.operator, name, values)
+                keys = [f"{key}\0{n}" for n in range(count)]
+                each = chosen["each"]
+                weights = [c.get("weight", 1.0) if isinstance(c, dict) else 1.0 for c in each]
                 chosen = [
-                    _value(_choose(chosen["each"], f"{key}\0{n}"), f"{key}\0{n}", most)
-                    for n in range(count)
-                ]
-                chosen = chosen or ABSENT
+                    _value(_choose(each, weights, sum(weights), k), k, most) for k in keys
+                ] or ABSENT
             values[name] = _value(chosen, key)
+            if one.forms:
+                kept[name] = values[name]
         return {name: values[name] for name in factors(self.operator.name)}
+
+
+class _Drawn(NamedTuple):
+    """A factor that is drawn: its weighted choices, and what they decide (see `_structure`)."""
+
+    name: str
+    is_size: bool
+    choices: Sequence[Any]
+    weights: Sequence[float]
+    total: float
+    meaning: str
+    forms: bool
+
+
+class _Entry(NamedTuple):
+    """An entry of a space: what it excludes, the factors with one value, and those that are drawn."""
+
+    excluded: Excluded
+    fixed: Assignment
+    drawn: Sequence[_Drawn]
 
 
 @functools.cache
@@ -124,16 +170,13 @@ def _in_order(operator: str) -> dict[str, Factor]:
     return dict(sorted(factors(operator).items(), key=lambda one: not one[1].is_size))
 
 
-def _shared_key(operator: Operator, name: str, case_id: str) -> str:
-    """Make the text by which neighbours choose a factor alike; "" if each chooses for itself."""
+def _shared_texts(case_id: str) -> tuple[str, str]:
+    """Make the texts by which neighbours choose shapes alike, and how tensors are given."""
     stream, _, last = case_id.rpartition("/")
     seed, number = map(int, last.split("-"))
     window, place = divmod(number, WINDOW)
     shape = f"{seed}/{window * SHAPES + place % SHAPES}"
-    meaning, forms = _structure(operator, name)
-    if meaning:
-        return f"{shape}\0{meaning}"
-    return f"{stream}/{shape}/{place // SHAPES // FORMED}\0{name}" if forms else ""
+    return shape, f"{stream}/{shape}/{place // SHAPES // FORMED}"
 
 
 @functools.cache
@@ -155,10 +198,9 @@ def _below(text: str, count: int) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") * count >> 64
 
 
-def _choose(choices: Sequence[Any], key: str) -> Any:
-    """Choose one of weighted choices by a text."""
-    weights = [one.get("weight", 1.0) if isinstance(one, dict) else 1.0 for one in choices]
-    left = _below(key, 1 << 53) * 2.0**-53 * sum(weights)
+def _choose(choices: Sequence[Any], weights: Sequence[float], total: float, key: str) -> Any:
+    """Choose one of choices by a text; their weights are `total` together."""
+    left = _below(key, 1 << 53) * 2.0**-53 * total
     for one, weight in zip(choices, weights, strict=True):
         left -= weight
         if left < 0.0:
@@ -180,7 +222,7 @@ def _value(chosen: Any, key: str, most: int | None = None) -> Any:
     return min(max(float(f"{drawn:.3g}"), low), high)
 
 
-def _entries(operator: Operator, name: str, values: Assignment) -> tuple[int, int | None]:
+def _count_entries(operator: Operator, name: str, values: Assignment) -> tuple[int, int | None]:
     """Count the entries that a list needs; with lengths, also the most that an entry may be."""
     attribute = operator.attribute(name)
     if attribute is None:

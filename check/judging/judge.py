@@ -23,22 +23,57 @@ from .case_result import DECIDING, CaseResult
 from .criterion import Comparison, Criterion, Demanded, Differences
 from .grade import Grade, ways_of_judging
 from .noise import Noise, measure
-from .single_steps import step_answer
+from .single_steps import step_answers
 
 MIXED, _FOLLOWS = "two readings of one ambiguous point", "this case follows"
 """The beginnings of the messages about a runtime that follows two readings, and about its cases."""
 
 
+def judge_blocks(
+    asked: Sequence[tuple[Block, Observed]], grades: Mapping[str, Grade]
+) -> list[list[CaseResult]]:
+    """Judge the cases of several blocks by the grades of their dtypes, without a measure of their errors.
+
+    Single steps of alike cases are bounded together.
+    """
+    deciding = [
+        (place, reading)
+        for place, (block, observed) in enumerate(asked)
+        for reading in block.answers
+        if block.tier in DECIDING and "ok" in observed.status
+    ]
+    each = [(asked[place][0], asked[place][1].outputs, reading) for place, reading in deciding]
+    steps: list[Steps] = [{} for _ in asked]
+    for (place, reading), answer in zip(deciding, step_answers(each), strict=True):
+        steps[place][reading] = answer
+    return [
+        judge_block("", block, observed, grades[block.dtype], with_noise=False, steps=known)
+        for (block, observed), known in zip(asked, steps, strict=True)
+    ]
+
+
 def judge_block(
-    relative: str, block: Block, observed: Observed, grade: Grade, *, with_noise: bool = True
+    relative: str,
+    block: Block,
+    observed: Observed,
+    grade: Grade,
+    *,
+    with_noise: bool = True,
+    steps: Steps | None = None,
 ) -> list[CaseResult]:
     """Judge the cases of a block of the file `relative`, and count them in `grade`.
 
     The block must have the tolerances of every class. `with_noise` measures errors in all, which takes half
-    of the time.
+    of the time. `steps` are the answers of its single steps, if these are known.
     """
-    compared = {reading: _Compared(block, reading, observed) for reading in block.answers}
     ok = np.array([status == "ok" for status in observed.status])
+    if steps is None:
+        steps = {}
+        if block.tier in DECIDING and ok.any():
+            each = [(block, observed.outputs, reading) for reading in block.answers]
+            steps = dict(zip(block.answers, step_answers(each), strict=True))
+    readings = block.answers if ok.any() else ()
+    compared = {one: _Compared(block, one, observed, steps.get(one)) for one in readings}
     holding: dict[str, Array] = {}
     for name in [one.name for one in CLASSES[block.dtype]]:
         holding[name] = ok & np.any([one.within(name) for one in compared.values()], axis=0)
@@ -71,10 +106,16 @@ def judge_block(
     return results
 
 
+Steps = dict[ReadingNames, Answer | None]
+"""The answers of single steps from observed states, by reading; None where states are not seen."""
+
+
 class _Compared:
     """Outputs compared under a reading: as a whole, and one step at a time where that can be done."""
 
-    def __init__(self, block: Block, reading: ReadingNames, observed: Observed) -> None:
+    def __init__(
+        self, block: Block, reading: ReadingNames, observed: Observed, steps: Answer | None
+    ) -> None:
         def differences(answer: Answer) -> Differences:
             zero = block.tier == "nonportable"
             return Differences(answer.outputs, observed.outputs, block.dtype, signed_zero=zero)
@@ -82,8 +123,7 @@ class _Compared:
         self._block, self._reading = block, reading
         self._outputs = dict(observed.outputs)
         self._whole = differences(block.answers[reading])
-        decides = block.tier in DECIDING
-        self.steps = step_answer(block, observed.outputs, reading) if decides else None
+        self.steps = steps
         """The answers of single steps from observed states."""
         self._steps = [(differences(self.steps), self.steps.tolerances)] if self.steps else []
 

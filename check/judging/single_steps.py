@@ -5,7 +5,8 @@ Nothing accumulates, so this decides at any number of steps. TOLERANCES.md deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,17 +21,17 @@ from ...cases.operators.layout import (
     operator_outputs,
     shared_outputs,
 )
-from ...cases.operators.readings import ReadingNames, as_read
+from ...cases.operators.readings import ReadingNames
 from ...cases.operators.semantics import StackedSemantics, is_word
 from ...cases.question import pose
 from ...gen.gru import fill_padding, processing_order, states_before, step_numbers, turned
 from ...gen.posed import answered_block
-from ...gen.stacks import Stack, stacks
+from ...gen.stacks import Stack, join, stacks
 from ...gen.tolerances.classes import CLASSES, F64, TINY_F64, ArithmeticClass
 from ...gen.tolerances.march import step_bounds, tolerances
 from ...gen.tolerances.spread import Spread, step_spread
 from ...vectors.block import Block
-from ...vectors.case import Answer
+from ...vectors.case import Answer, rows_of
 
 BOUND_BYTES = 4 << 20
 """Maximum bytes of one array of bounds of the steps that are bounded at once; there are some twenty."""
@@ -126,25 +127,44 @@ def step_answer(block: Block, outputs: Arrays, reading: ReadingNames) -> Answer 
     The answer has the outputs' shapes, and exact values in float64. Padding that holds no state of a step is
     as observed, and so are NaN and infinities, which the stored answer judges.
     """
-    if not holds_every_state(block):
-        return None
-    operator = OPERATORS[block.operator]
-    shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
-    found = {name: np.zeros(outputs[name].shape) for name in block.answer.outputs}
-    limits = {
-        one.name: {name: np.zeros(array.shape, np.float32) for name, array in found.items()}
-        for one in CLASSES[block.dtype]
-    }
-    for stack in stacks(operator, block.given, block.inputs):
-        meant = as_read(reading, stack.semantics)
-        mine = {role: array[stack.rows].astype(np.float64) for role, array in shared.items()}
-        expected, admitted = _answer(stack, meant, mine, block.dtype)
-        pairs: list[tuple[Arrays, Arrays]] = [(found, expected)]
-        pairs += [(limits[name], by_role) for name, by_role in admitted.items()]
-        for of, by_role in pairs:
-            for name, array in stack.handed_out(by_role, block.absent).items():
-                of[name][stack.rows] = array
-    return Answer(found, limits)
+    return step_answers([(block, outputs, reading)])[0]
+
+
+def step_answers(asked: Sequence[tuple[Block, Arrays, ReadingNames]]) -> list[Answer | None]:
+    """Answer each step of several blocks' cases, as `step_answer` does; alike cases together."""
+    answers: list[Answer | None] = [None] * len(asked)
+    alike: dict[Hashable, list[tuple[Answer, Block, Stack, Stack, Arrays]]] = {}
+    bytes_of = Counter[Hashable]()
+    for place, (block, outputs, reading) in enumerate(asked):
+        if not holds_every_state(block):
+            continue
+        operator, classes = OPERATORS[block.operator], CLASSES[block.dtype]
+        shared = shared_outputs(operator, operator.with_defaults(block.given[0]), outputs)
+        wanted = {name: outputs[name].shape for name in block.answer.outputs}
+        answers[place] = answer = Answer(
+            {name: np.zeros(shape) for name, shape in wanted.items()},
+            {c.name: {n: np.zeros(shape, "f4") for n, shape in wanted.items()} for c in classes},
+        )
+        for own in stacks(operator, block.given, block.inputs):
+            mine = {role: array[own.rows].astype(np.float64) for role, array in shared.items()}
+            stack = own.as_read(reading)
+            key = (block.dtype, *mine, stack.alike)
+            bytes_of[key] += len(classes) * mine["y"].nbytes
+            full = bytes_of[key] // BOUND_BYTES
+            alike.setdefault((key, full), []).append((answer, block, own, stack, mine))
+    for together in alike.values():
+        of_blocks, blocks, owned, members, seen = zip(*together, strict=True)
+        states = {role: np.concatenate([one[role] for one in seen]) for role in seen[0]}
+        expected, admitted = _answer(join(members), states, blocks[0].dtype)
+        ends = np.cumsum([len(one) for one in owned])
+        for end, answer, block, own in zip(ends, of_blocks, blocks, owned, strict=True):
+            rows = slice(end - len(own), end)
+            pairs = [(answer.outputs, expected)]
+            pairs += [(answer.tolerances[name], by_role) for name, by_role in admitted.items()]
+            for of, by_role in pairs:
+                for name, array in own.handed_out(rows_of(by_role, rows), block.absent).items():
+                    of[name][own.rows] = array
+    return answers
 
 
 def ask_steps(block: Block, outputs: Arrays, most: int) -> tuple[Block, Arrays]:
@@ -192,10 +212,9 @@ def holds_every_state(block: Block) -> bool:
     return "y" in shared and shared["y"].shape[-2] > 1
 
 
-def _answer(
-    stack: Stack, meant: StackedSemantics, seen: Arrays, dtype: str
-) -> tuple[Arrays, dict[str, Arrays]]:
+def _answer(stack: Stack, seen: Arrays, dtype: str) -> tuple[Arrays, dict[str, Arrays]]:
     """Answer the steps of stacked cases, of which y and perhaps ho were observed, by role."""
+    meant = stack.semantics
     steps = SingleSteps.of(stack.inputs, meant, seen["y"])
     x, limits = steps.expected(dtype)
     shape, lengths = seen["y"].shape, stack.inputs.lengths
