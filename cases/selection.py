@@ -183,11 +183,6 @@ def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[
     return [*(("--dtype", one) for one in dtypes), *(("--select", glob) for glob in select)]
 
 
-def empty_shard(shard: Shard) -> GrucibleError:
-    """Make the error for a shard that no selected case is in."""
-    return GrucibleError(f"--shard {shard} has no case of these; divide them into fewer parts")
-
-
 def nothing_selected(
     select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
 ) -> GrucibleError:

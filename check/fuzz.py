@@ -102,6 +102,8 @@ class Fuzzed:
     seconds: float = 0.0
     stopped: str = ""
     interrupted: bool = False
+    lost: list[str] = field(default_factory=list)
+    """What was left out of the questions, as more than one process died of it, and why."""
     _passed: list[Block] = field(default_factory=list)
     _passed_bytes: int = 0
     _fruitless: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -130,6 +132,10 @@ class Fuzzed:
             joined.append(one)
         self.ranges = joined
 
+    def without_passing(self) -> Fuzzed:
+        """Forget cases that passed, so that the rest is small."""
+        return replace(self, _passed=[])
+
     def merge(self, other: Fuzzed) -> None:
         """Add what was asked and found elsewhere of the same runtime. `two_readings` comes later."""
         for one in other.ranges:
@@ -142,6 +148,7 @@ class Fuzzed:
         self.asked_again += other.asked_again
         self.seconds += other.seconds
         self.stopped = self.stopped or other.stopped
+        self.lost += other.lost
         self.interrupted = self.interrupted or other.interrupted
         for prefix, pairs in other.pairs.items():
             self.pairs.setdefault(prefix, PairsAsked()).merge(pairs)
@@ -174,7 +181,12 @@ class Fuzzed:
         if self.interrupted:
             return INTERRUPTED
         return int(
-            bool(self.new or self.stopped or not self.counts["passed"] + self.counts["failed"])
+            bool(
+                self.new
+                or self.stopped
+                or self.lost
+                or not self.counts["passed"] + self.counts["failed"]
+            )
         )
 
     def see(self, source: Source, blocks: Sequence[Block]) -> dict[str, CaseResult]:
@@ -364,6 +376,7 @@ def fuzz(
     cases: int | None = None,
     seconds: float | None = None,
     shard: Shard = WHOLE,
+    ranges: Iterable[tuple[int, int]] | None = None,
     jobs: int = 1,
     expectations: Sequence[Expectation] = (),
     replay: VectorSet | None = None,
@@ -371,21 +384,14 @@ def fuzz(
 ) -> Fuzzed:
     """Ask a runtime random questions until `cases` are asked, or `seconds` are over, or Ctrl-C.
 
-    The questions of the spaces' operators and dtypes take turns; a `shard` is every n-th range of them.
-    Those of `replay` are asked first. `advance` sees what was found after each chunk. `jobs` processes make
-    the questions. Raises GrucibleError if no space has one of the dtypes. A later error ends it as well, and
-    nothing that was found is lost.
+    The questions of the spaces' operators and dtypes take turns; a `shard` is every n-th range of them,
+    unless `ranges` are given. Those of `replay` are asked first. `advance` sees what was found after each
+    chunk. `jobs` processes make the questions. Raises GrucibleError if no space has one of the dtypes. A
+    later error ends it as well, and nothing that was found is lost.
     """
-    streams = [
-        (space, dtype)
-        for space in spaces
-        for dtype in space.spec.model.dtypes
-        if not dtypes or dtype in dtypes
-    ]
-    if not streams:
-        raise GrucibleError(f"no operator to ask has {' or '.join(dtypes)}; name another --dtype")
-    found = Fuzzed(source.name, source.version, seed, spaces, criteria, Findings(expectations))
-    found.pairs = {space.prefix[:-1]: PairsAsked(space) for space, _ in streams}
+    named = source.name, source.version
+    found, streams = start_fuzzing(*named, spaces, criteria, dtypes, seed, expectations)
+    ranges = question_ranges(cases, shard) if ranges is None else ranges
     began = time.monotonic()
     with np.errstate(all="ignore"):
         try:
@@ -393,7 +399,7 @@ def fuzz(
                 found.see(source, [rows.block])
                 found.replayed += len(rows.block)
             pace = found.pace if seconds else lambda: CHUNK
-            for start, stop, made in _made_ahead(streams, seed, cases, shard, jobs, pace):
+            for start, stop, made in _made_ahead(streams, seed, ranges, jobs, pace):
                 found.count_pairs(made, found.see(source, made.blocks))
                 found.look_at(seed, start, stop)
                 found.seconds = time.monotonic() - began
@@ -411,11 +417,33 @@ def fuzz(
     return found
 
 
+def start_fuzzing(
+    name: str,
+    version: str,
+    spaces: Sequence[RandomSpace],
+    criteria: Mapping[str, Criterion],
+    dtypes: Sequence[str],
+    seed: int,
+    expectations: Sequence[Expectation],
+) -> tuple[Fuzzed, list[tuple[RandomSpace, str]]]:
+    """Begin with nothing asked of a runtime; list the spaces and dtypes that take turns."""
+    streams = [
+        (space, dtype)
+        for space in spaces
+        for dtype in space.spec.model.dtypes
+        if not dtypes or dtype in dtypes
+    ]
+    if not streams:
+        raise GrucibleError(f"no operator to ask has {' or '.join(dtypes)}; name another --dtype")
+    found = Fuzzed(name, version, seed, spaces, criteria, Findings(expectations))
+    found.pairs = {space.prefix[:-1]: PairsAsked(space) for space, _ in streams}
+    return found, streams
+
+
 def _made_ahead(
     streams: Sequence[tuple[RandomSpace, str]],
     seed: int,
-    cases: int | None,
-    shard: Shard,
+    ranges: Iterable[tuple[int, int]],
     jobs: int,
     pace: Callable[[], int],
 ) -> Iterator[tuple[int, int, Made]]:
@@ -425,7 +453,7 @@ def _made_ahead(
     """
     ahead: deque[tuple[int, int, Future[Made]]] = deque()
     most = _chunk(streams, seed)
-    asked = _split(question_ranges(cases, shard), lambda: min(most, pace()))
+    asked = _split(ranges, lambda: min(most, pace()))
     with open_executor(jobs) as executor:
         while True:
             for start, stop in itertools.islice(asked, jobs + 1 - len(ahead)):

@@ -37,6 +37,7 @@ def fuzz_value(found: Fuzzed) -> dict[str, Any]:
         "required": {dtype: one.as_json() for dtype, one in found.criteria.items()},
         "interrupted": found.interrupted,
         "stopped": found.stopped,
+        "lost": found.lost,
         "ranges": found.ranges,
         "replayed": found.replayed,
         "asked_again": found.asked_again,
@@ -124,6 +125,7 @@ class _FuzzReport(Part):
     required: dict[str, str | dict[str, float]]
     interrupted: bool
     stopped: str
+    lost: list[str]
     ranges: list[tuple[Count, int, int]]
     replayed: Count
     asked_again: Count
@@ -158,7 +160,7 @@ def _read(path: Path) -> Fuzzed:
                      if v not in ("operator", "dtype")}),
             stored.undeciding, Counter(stored.undrawn), stored.ranges, stored.replayed,
             stored.asked_again, {p: PairsAsked.of_json(one) for p, one in stored.pairs.items()},
-            stored.seconds, stored.stopped, stored.interrupted, followed=followed,
+            stored.seconds, stored.stopped, stored.interrupted, stored.lost, followed=followed,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError) as error:
         why = first_error(error)

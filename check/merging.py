@@ -170,6 +170,12 @@ def merge_reports(paths: Sequence[Path]) -> Report:
     that contradict each other on a case, or that share some cases, and for shards of which one is missing.
     """
     parts = {path: read_report(path, WholeReport) for path in dict.fromkeys(paths)}
+    _check_shards(parts)
+    return merge_parts(parts)
+
+
+def merge_parts(parts: Mapping[Path, WholeReport]) -> Report:
+    """Merge reports, each with the place it came from. Raises GrucibleError as `merge_reports` does."""
     alike: dict[str, tuple[Path, str]] = {}
     for path, part in parts.items():
         if part.model is not None:
@@ -182,7 +188,6 @@ def merge_reports(paths: Sequence[Path]) -> Report:
                     "merge reports of one runtime and the same vectors"
                 )
     kept = _without_copies(parts)
-    _check_shards(kept)
     try:
         return _merge(list(kept.values()))
     except ValueError as error:

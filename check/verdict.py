@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError, several, texts
-from ..cases.selection import WHOLE, Ids, empty_shard, nothing_selected, selected
+from ..cases.selection import WHOLE, Ids, nothing_selected, selected
 from ..gen.making import open_or_make
 from ..vectors.vector_set import VectorSet
 from .again import Again
@@ -162,7 +162,8 @@ def judge(
                 raise
             interrupted, broken = True, error if isinstance(error, GrucibleError) else None
         if not seen.results and vectors.shard != WHOLE and vectors.whole.ids:
-            raise empty_shard(vectors.shard)
+            why = f"--shard {vectors.shard} has no case of these; divide them into fewer parts"
+            raise GrucibleError(why)
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
         report = replace(seen.report(vectors, source, found, interrupted), broken_by=broken)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ from ..cases.console import say
 from ..cases.errors import GrucibleError
 from ..cases.files import check_apart, check_replaceable, write_whole, writing_to
 from ..cases.process import count_cpus
-from ..cases.selection import DTYPES, SELECT, SHARD, WHOLE, Shard, empty_shard
+from ..cases.selection import DTYPES, SELECT, SHARD, WHOLE, Shard
+from .cluster import SCHEDULER, open_cluster
 
 if TYPE_CHECKING:
     from .files import MadeFile, Plan
@@ -35,6 +37,7 @@ MOST_SHOWN = 20
 @SHARD
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes to use.")  # fmt: skip
+@SCHEDULER
 @click.option("--digests", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the content digests here, as sha256sum would.")  # fmt: skip
 @click.option("--tolerance-digests", type=click.Path(dir_okay=False, path_type=Path),
@@ -51,6 +54,7 @@ def gen_command(
     seed: int,
     shard: Shard,
     jobs: int,
+    scheduler: str | None,
     digests: Path | None,
     tolerance_digests: Path | None,
     verify: bool,
@@ -65,7 +69,7 @@ def gen_command(
     """
     from ..cases.specs.expand import expand_all
     from ..cases.specs.spec_file import find_specs
-    from .files import plan_files
+    from .files import make_files, plan_files
 
     whole = not (seed or dtypes or select or shard != WHOLE)
     if verify and not whole:
@@ -76,13 +80,16 @@ def gen_command(
     expanded = expand_all(find_specs(specs), dtypes, select)
     plans = plan_files(expanded, out, seed=seed, dtypes=dtypes, select=select, shard=shard)
     if not plans:
-        raise empty_shard(shard)
+        say(f"shard {shard} has no case of these; nothing to make")
+        return
     with writing_to(out):
         out.mkdir(parents=True, exist_ok=True)  # the lists may be in it
     mark = _list_mark(plan.relative for plan in plans)
     for place in filter(None, lists.values()):
         check_replaceable(place, mark, force=force)
-    files = _make_or_find(plans, out, jobs, remake=not verify, whole=whole, force=force)
+    with open_cluster(scheduler) as cluster:
+        make = partial(make_files, jobs=jobs, force=force, cluster=cluster)
+        files = _make_or_find(plans, out, make, remake=not verify, whole=whole)
     complete = [file for file in files if not file.undrawn]
     equal = _report_published(complete) if whole and complete else 0
     if shard == WHOLE and len(complete) == len(plans) and not any(f.damage for f in files):
@@ -117,16 +124,21 @@ def _list_mark(planned: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def _make_or_find(
-    plans: Sequence[Plan], out: Path, jobs: int, *, remake: bool, whole: bool, force: bool
+    plans: Sequence[Plan],
+    out: Path,
+    make: Callable[..., Generator[MadeFile, None, None]],
+    *,
+    remake: bool,
+    whole: bool,
 ) -> list[MadeFile]:
-    """Make the files that are missing or out of date, and report them.
+    """Have `make` make the files that are missing or out of date, and report them.
 
     With `remake`, that includes files that do not match their own digests and, if specs are `whole`, files
     that differ from the published ones.
     """
     from ..cases.console import show_progress
     from ..cases.process import interruption_status
-    from .files import find_made, make_files
+    from .files import find_made
 
     found = {file.relative: file for plan in plans if (file := find_made(plan))}
     for name, file in [*found.items()] if remake else []:
@@ -137,7 +149,7 @@ def _make_or_find(
     try:
         with (
             show_progress("generating", sum(len(plan.cases) for plan in missing)) as progress,
-            contextlib.closing(make_files(missing, jobs, progress.advance, force=force)) as files,
+            contextlib.closing(make(missing, advance=progress.advance)) as files,
         ):
             for file in files:
                 made.append(file)

@@ -31,6 +31,7 @@ from ..vectors.block import BlockKey
 from ..vectors.digest import GENERATOR, published_digests, published_tolerances
 from ..vectors.reader import VectorFile, open_vectors
 from ..vectors.writer import VectorWriter, new_vector_file
+from .cluster import Cluster, TaskLost, result_of
 from .drawing import (
     CHUNK_BYTES,
     Chunk,
@@ -44,12 +45,16 @@ from .drawing import (
 
 
 @contextlib.contextmanager
-def open_executor(jobs: int) -> Iterator[Executor]:
+def open_executor(jobs: int, cluster: Cluster | None = None) -> Iterator[Executor]:
     """Open an executor of `jobs` processes, or of one thread if `jobs` is 1; each uses one BLAS thread.
 
+    That of a `cluster` is open already.
     At the end of the `with`, running tasks are waited for, and others are dropped. Raises GrucibleError if a
     process dies.
     """
+    if cluster:
+        yield cluster.executor
+        return
     with threadpool_limits(1):
         pool = (
             _Processes(jobs, multiprocessing.get_context("spawn"), _start_worker)
@@ -128,18 +133,26 @@ def _make_ahead(executor: Executor, tasks: Iterable[_Task], most: int) -> Iterat
     Tasks are submitted ahead of the chunk that is waited for, as long as their tensors take at most `most`
     bytes together.
     """
-    ahead: deque[tuple[Future[list[Chunk]], int]] = deque()
+    ahead: deque[tuple[list[list[CaseSpec]], Future[list[Chunk]], int]] = deque()
     size = 0
     for parts, seed in tasks:
         future = executor.submit(make_chunks, parts, seed)
-        ahead.append((future, sum(len(part) * bytes_of(part[0]) for part in parts)))
-        size += ahead[-1][1]
-        while ahead and (ahead[0][0].done() or (size > most and len(ahead) > 1)):
-            future, less = ahead.popleft()
+        ahead.append((parts, future, sum(len(part) * bytes_of(part[0]) for part in parts)))
+        size += ahead[-1][2]
+        while ahead and (ahead[0][1].done() or (size > most and len(ahead) > 1)):
+            parts, future, less = ahead.popleft()
             size -= less
-            yield from future.result()
-    while ahead:
-        yield from ahead.popleft()[0].result()
+            yield from _made(parts, future)
+    for parts, future, _ in ahead:
+        yield from _made(parts, future)
+
+
+def _made(parts: list[list[CaseSpec]], future: Future[list[Chunk]]) -> list[Chunk]:
+    """Wait for the chunks of a task; if it is lost, its cases are undrawn."""
+    try:
+        return result_of(future)
+    except TaskLost as error:
+        return [(None, [Undrawn(case, str(error)) for case in part]) for part in parts]
 
 
 @dataclass(frozen=True)
@@ -296,16 +309,17 @@ def make_files(
     advance: Callable[[int], None] = lambda _: None,
     *,
     force: bool = False,
+    cluster: Cluster | None = None,
 ) -> Generator[MadeFile, None, None]:
     """Make every planned file, in order; `advance(n)` is called as cases are written.
 
-    With `jobs` > 1, up to that many processes evaluate cases, and this process writes. The chunks under way
-    bound the memory. Raises GrucibleError if a process is killed. However the function ends, it leaves only
-    whole files.
+    With `jobs` > 1, up to that many processes evaluate cases, or a `cluster` does; this process writes.
+    The chunks under way bound the memory. Raises GrucibleError if a process is killed. However the function
+    ends, it leaves only whole files.
     """
-    tasks = list(_tasks(plans, jobs))
-    jobs = max(1, min(jobs, len(tasks)))
-    with open_executor(jobs) as executor:
+    tasks = list(_tasks(plans, cluster.threads if cluster else jobs))
+    jobs = max(1, min(cluster.threads if cluster else jobs, len(tasks)))
+    with open_executor(jobs, cluster) as executor:
         made = _make_ahead(executor, tasks, AHEAD_BYTES * jobs)
         for plan in plans:
             yield _make_file(plan, made, advance, force)

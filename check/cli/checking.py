@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import SUMMARY, put, say
+from ...cases.console import SUMMARY, Progress, put, say
 from ...cases.files import (
     FORCE,
     check_apart,
@@ -23,11 +24,15 @@ from ...cases.files import (
 from ...cases.process import ignoring_interrupts, interruption_status
 from ...cases.selection import SHARD, WHOLE, Shard
 from ...cases.strict_json import format_json
+from ...gen.cluster import SCHEDULER, Cluster, open_cluster
+from ...vectors.vector_set import VectorSet
+from ..clustered import Remote, judge_there
 from ..comparing import MAX_BYTES
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
 from ..listing import FindingList, read_list, write_list
+from ..observed.source import Source
 from ..report import Report
 from ..reports.formats import FORMATS, Format, report_json, summary, workflow_commands
 from ..reports.terminal import quiet_lines, report_lines
@@ -76,6 +81,7 @@ REPORTS = options.together(
               "1 proves a file from elsewhere.")  # fmt: skip
 @options.LIMITS
 @options.JOBS
+@SCHEDULER
 @FORCE
 def check_command(
     vectors: Path | None,
@@ -96,6 +102,7 @@ def check_command(
     timeout: float,
     memory: int | None,
     jobs: int | None,
+    scheduler: str | None,
     **criteria: Any,
 ) -> None:
     """Judge a runtime, or outputs made elsewhere, by vectors.
@@ -115,8 +122,9 @@ def check_command(
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    if outputs and strict:
-        raise click.UsageError("--strict goes with --runtime: outputs are only read")
+    if outputs and (strict or scheduler):
+        option = "--strict" if strict else "--scheduler"
+        raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
@@ -124,8 +132,9 @@ def check_command(
         for runtime in runtimes or (None,):
             starting = options.started(runtime, outputs or Path(), timeout, memory, jobs)
             asking = options.opened_with_progress("checking", vectors, select, shard)
-            with starting as start, asking as (opened, progress):
-                report = judge(opened, start(opened), demand, progress.advance, interruptible=True)
+            with open_cluster(scheduler) as cluster:
+                remote = (cluster, Remote(runtime or "", timeout, memory)) if cluster else None
+                report = _judge(starting, asking, demand, remote)
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
@@ -168,6 +177,20 @@ def report_command(
     merged = merge_reports(paths)
     write_reports([merged], files, reports, quiet=quiet, as_json=as_json)
     raise SystemExit(merged.exit_status)
+
+
+def _judge(
+    starting: AbstractContextManager[Callable[[VectorSet], Source]],
+    asking: AbstractContextManager[tuple[VectorSet, Progress]],
+    demand: Demand,
+    remote: tuple[Cluster, Remote] | None,
+) -> Report:
+    """Judge a runtime in processes of this machine, or on a cluster."""
+    if remote:
+        with asking as (opened, progress):
+            return judge_there(*remote, opened, demand, progress.advance)
+    with starting as start, asking as (opened, progress):
+        return judge(opened, start(opened), demand, progress.advance, interruptible=True)
 
 
 def parse_reports(

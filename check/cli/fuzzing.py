@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ...cases.console import format_table, put, say, show_progress
+from ...cases.console import Progress, format_table, put, say, show_progress
 from ...cases.errors import GrucibleError
 from ...cases.files import check_replaceable, write_whole
 from ...cases.operators import OPERATORS
@@ -17,7 +17,9 @@ from ...cases.process import count_cpus, ignoring_interrupts, interruption_statu
 from ...cases.selection import DTYPES, SHARD, Shard
 from ...cases.specs.random_space import load_spaces, usual_space
 from ...cases.strict_json import format_json
+from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import open_set
+from ..clustered import Remote, fuzz_there, shrink_there
 from ..expecting import load_expectations
 from ..fuzz import Fuzzed, check_out, fuzz, write_found
 from ..fuzz_report import BEGINS, fuzz_value
@@ -63,6 +65,7 @@ def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> P
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes that make questions.")  # fmt: skip
 @SHARD
+@SCHEDULER
 @click.option("--report", metavar="json=FILE", callback=_report_place,
               help="Write the report to a file; `grucible report` merges such.")  # fmt: skip
 @click.option("--space", is_flag=True, help="Print the built-in space of --operator, to change it.")
@@ -81,6 +84,7 @@ def fuzz_command(
     out: Path,
     jobs: int,
     shard: Shard,
+    scheduler: str | None,
     report: Path | None,
     space: bool,
     timeout: float,
@@ -106,23 +110,41 @@ def fuzz_command(
     spaces, demanded = load_spaces(specs, operators), chosen_criteria(**criteria)
     expectations = load_expectations(expect) if expect else []
     check_out(out)
-    with show_progress("fuzzing", cases) as progress:
-        with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
-            found = fuzz(
-                source, spaces, demanded, dtypes=dtypes, seed=seed, cases=cases, jobs=jobs, shard=shard,
-                seconds=minutes and 60.0 * minutes, expectations=expectations,
-                replay=open_set(replay) if replay else None,
-                advance=lambda found: progress.tell(_so_far(found), found.asked_to),
-            )  # fmt: skip
-        with contextlib.suppress(KeyboardInterrupt, GrucibleError):
-            if found.new and not found.interrupted:
-                endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-                with contextlib.closing(endless) as source:
-                    found.shrink(
-                        source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0)
-                    )
+    if scheduler and replay:
+        raise click.UsageError("--replay is asked here; leave --scheduler out")
+    with show_progress("fuzzing", cases) as progress, open_cluster(scheduler) as cluster:
+        given: Any = {
+            "dtypes": dtypes, "seed": seed, "cases": cases, "shard": shard, "expectations": expectations,
+            "seconds": minutes and 60.0 * minutes,
+            "advance": lambda found: progress.tell(_so_far(found), found.asked_to),
+        }  # fmt: skip
+        if cluster:
+            remote = Remote(runtime, timeout, memory)
+            found = fuzz_there(cluster, remote, spaces, demanded, **given)
+            with contextlib.suppress(KeyboardInterrupt, GrucibleError):
+                if found.new and not found.interrupted:
+                    shrink_there(cluster, remote, found)
+        else:
+            more = {"jobs": jobs, "replay": open_set(replay) if replay else None}
+            found = _fuzz_here(
+                progress, runtime, timeout, memory, spaces, demanded, **given, **more
+            )
     _write(found, out, report)
     raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
+
+
+def _fuzz_here(
+    progress: Progress, runtime: str, timeout: float, memory: int | None, *asked: Any, **given: Any
+) -> Fuzzed:
+    """Fuzz a runtime in processes of this machine, and shrink what is found."""
+    with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
+        found = fuzz(source, *asked, **given)
+    with contextlib.suppress(KeyboardInterrupt, GrucibleError):
+        if found.new and not found.interrupted:
+            endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
+            with contextlib.closing(endless) as source:
+                found.shrink(source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0))
+    return found
 
 
 def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
@@ -161,6 +183,7 @@ def fuzz_headline(found: Fuzzed) -> str:
         f"{plural(known, 'expected finding')}": known,
         "interrupted": found.interrupted,
         f"stopped: {found.stopped}": found.stopped,
+        "; ".join(found.lost): found.lost,
     }
     words = ", ".join(text for text, holds in parts.items() if holds)
     compared = counts["passed"] + counts["failed"]

@@ -98,12 +98,10 @@ def test_parts_hold_each_case_once_and_join_to_the_whole(
     ids = [case.id for case in load_vectors(tmp_path / "whole")]
     order = np.random.default_rng(of).permutation(of) + 1
     results = [gen(spec, "-o", out, "--shard", f"{one}/{of}") for one in order]
-    assert {one.exit_code for one in results} <= {0, 1}
-    assert all(
-        "divide them into fewer parts" in str(one.exception) for one in results if one.exit_code
-    )  # a small theme has few blocks
+    assert all(one.exit_code == 0 for one in results)
     files = sorted(out.rglob("*.h5"))
-    assert len(files) == sum(one.exit_code == 0 for one in results) > 1
+    assert len(files) == sum("made 1 file" in one.output for one in results) > 1
+    assert of < 16 or any("no case" in one.output for one in results)  # a small theme has few blocks
     assert sorted(case.id for case in load_vectors(out)) == sorted(ids)
     before = files[0].stat().st_mtime_ns
     number = files[0].stem.rpartition(".")[2].replace("-of-", "/")
@@ -118,7 +116,7 @@ def test_parts_hold_each_case_once_and_join_to_the_whole(
     joined = gen(spec, "-o", out)
     assert contents(out) == contents(tmp_path / "whole")
     assert root(joined) == root(made)
-    assert "1 was up to date" in gen(spec, "-o", out, "--shard", f"{order[0]}/{of}").output
+    assert "1 was up to date" in gen(spec, "-o", out, "--shard", number).output
 
 
 def test_blocks_that_stand_in_parts_are_not_made_again(
