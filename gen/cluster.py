@@ -16,7 +16,7 @@ from .. import __version__
 from ..cases.errors import GrucibleError, needing
 
 T = TypeVar("T")
-_WAIT, _LOAD = 20, 300
+_WAIT, _LOAD = 10, 300
 """Maximum seconds until a scheduler answers, and until a runtime loads on a worker."""
 AHEAD = 2
 """Tasks under way for each thread of a worker; a scheduler that is given all at once stalls."""
@@ -99,7 +99,9 @@ def open_cluster(address: str | None) -> Iterator[Cluster | None]:
         return
     with needing("distributed", "dask", "--scheduler"):
         from distributed import Client
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # errors become lines of ours
+    for name in [*logging.root.manager.loggerDict]:
+        if name.startswith("distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # errors become lines of ours
     try:
         client = Client(address, timeout=_WAIT, set_as_default=False)  # type: ignore[no-untyped-call,unused-ignore]
     except (OSError, ValueError):
