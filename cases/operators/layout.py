@@ -275,9 +275,7 @@ def _join(
 
 
 @lru_cache(maxsize=4096)
-def _joining(
-    own: tuple[tuple[str, ...], ...], role: str
-) -> tuple[list[int], list[int], list[int]]:
+def _joining(own: tuple[tuple[str, ...], ...], role: str) -> tuple[list[int], list[int], list[int]]:
     """Find how parts become an array with these axes: numbers, axes that it lacks, an order."""
     flat = [axis for axes in own for axis in axes]
     numbers = [axis for axis in flat if axis.isdigit()]

@@ -101,7 +101,9 @@ def test_parts_hold_each_case_once_and_join_to_the_whole(
     assert all(one.exit_code == 0 for one in results)
     files = sorted(out.rglob("*.h5"))
     assert len(files) == sum("made 1 file" in one.output for one in results) > 1
-    assert of < 16 or any("no case" in one.output for one in results)  # a small theme has few blocks
+    assert of < 16 or any(
+        "no case" in one.output for one in results
+    )  # a small theme has few blocks
     assert sorted(case.id for case in load_vectors(out)) == sorted(ids)
     before = files[0].stat().st_mtime_ns
     number = files[0].stem.rpartition(".")[2].replace("-of-", "/")
