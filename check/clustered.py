@@ -1,4 +1,4 @@
-"""Check and fuzz on a Dask cluster: a runtime in a child of each worker, and one report of all parts."""
+"""Check and fuzz on a Dask cluster: a runtime in a child of each worker, and one report."""
 
 from __future__ import annotations
 

@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 206,
-    "cases": 5_997,
+    "cases": 5_995,
     "vectors": 2_456,
     "gen": 5_075,
     "gen/variants": 2_961,
     "check": 15_867,
     "check/diagnosis": 3_207,
-    "tests": 29_413,
+    "tests": 29_415,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_601, 203, 29_845
+PACKAGE, MODULES, WORDS = 29_599, 203, 29_845
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_082}
 """Maximum words of a page."""

@@ -24,7 +24,7 @@ from ...cases.files import (
 from ...cases.process import ignoring_interrupts, interruption_status
 from ...cases.selection import SHARD, WHOLE, Shard
 from ...cases.strict_json import format_json
-from ...gen.cluster import SCHEDULER, Cluster, open_cluster
+from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import VectorSet
 from ..clustered import Remote, judge_there
 from ..comparing import MAX_BYTES
@@ -123,8 +123,7 @@ def check_command(
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
     if outputs and (strict or scheduler):
-        option = "--strict" if strict else "--scheduler"
-        raise click.UsageError(f"{option} goes with --runtime: outputs are only read")
+        raise click.UsageError("--strict and --scheduler go with --runtime: outputs are only read")
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
@@ -132,9 +131,8 @@ def check_command(
         for runtime in runtimes or (None,):
             starting = options.started(runtime, outputs or Path(), timeout, memory, jobs)
             asking = options.opened_with_progress("checking", vectors, select, shard)
-            with open_cluster(scheduler) as cluster:
-                remote = (cluster, Remote(runtime or "", timeout, memory)) if cluster else None
-                report = _judge(starting, asking, demand, remote)
+            remote = Remote(runtime or "", timeout, memory)
+            report = _judge(starting, asking, demand, scheduler, remote)
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
@@ -183,12 +181,14 @@ def _judge(
     starting: AbstractContextManager[Callable[[VectorSet], Source]],
     asking: AbstractContextManager[tuple[VectorSet, Progress]],
     demand: Demand,
-    remote: tuple[Cluster, Remote] | None,
+    scheduler: str | None,
+    remote: Remote,
 ) -> Report:
     """Judge a runtime in processes of this machine, or on a cluster."""
-    if remote:
-        with asking as (opened, progress):
-            return judge_there(*remote, opened, demand, progress.advance)
+    with open_cluster(scheduler) as cluster:
+        if cluster:
+            with asking as (opened, progress):
+                return judge_there(cluster, remote, opened, demand, progress.advance)
     with starting as start, asking as (opened, progress):
         return judge(opened, start(opened), demand, progress.advance, interruptible=True)
 
