@@ -17,7 +17,7 @@ from ..cases.errors import GrucibleError, needing
 
 T = TypeVar("T")
 _WAIT, _LOAD = 10, 300
-"""Maximum seconds until a scheduler answers, and until a runtime loads on a worker."""
+"""Maximum seconds until a scheduler answers or has a worker, and until a runtime loads on a worker."""
 AHEAD = 2
 """Tasks under way for each thread of a worker; a scheduler that is given all at once stalls."""
 SCHEDULER = click.option(
@@ -108,6 +108,8 @@ def open_cluster(address: str | None) -> Iterator[Cluster | None]:
         why = f"--scheduler {address}: no scheduler answers; start one with: dask scheduler"
         raise GrucibleError(why) from None
     with client:
+        with contextlib.suppress(TimeoutError):
+            client.wait_for_workers(1, timeout=_WAIT)
         cluster = Cluster(client)
         try:
             _check_workers(cluster, address)
@@ -121,7 +123,7 @@ def _check_workers(cluster: Cluster, address: str) -> None:
     """Raise GrucibleError unless there are workers, and all have this version."""
     found = cluster.on_each(importlib.metadata.version, "grucible")
     if not found:
-        start = f"dask worker {address} --nthreads 1 --nworkers auto"
+        start = f"dask worker {address} --nthreads 1 --nworkers -1"
         raise GrucibleError(f"--scheduler {address}: has no worker; start some with: {start}")
     for worker, version in found.items():
         if version != __version__:
