@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import hashlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -198,30 +199,30 @@ class Plan:
             yield from () if key.path in self.standing else parts
 
     @cached_property
-    def parts(self) -> list[VectorFile]:
-        """The parts of the file that stand beside its place."""
-        found, beside = list[VectorFile](), f"{glob.escape(self.path.stem)}.*-of-*.h5"
+    def parts(self) -> list[tuple[Shard, VectorFile]]:
+        """The parts of the file that stand beside its place; none is read yet."""
+        found, beside = list[tuple[Shard, VectorFile]](), f"{glob.escape(self.path.stem)}.*-of-*.h5"
         for path in sorted(self.path.parent.glob(beside)) if self.shard == WHOLE else ():
             number, _, of = path.stem.rpartition(".")[2].partition("-of-")
             with contextlib.suppress(GrucibleError, ValueError):
-                part, vectors = replace(self, shard=Shard(int(number), int(of))), open_vectors(path)
-                if vectors.attributes.attribute("made_from") == part.origin:
-                    found.append(vectors)
+                shard, part = Shard(int(number), int(of)), open_vectors(path)
+                if part.attributes.attribute("made_from") == replace(self, shard=shard).origin:
+                    found.append((shard, part))
         return found
 
     @cached_property
     def standing(self) -> dict[str, VectorFile]:
-        """The parts that are what their digests say, by the paths of their blocks."""
-        found = dict[str, VectorFile]()
-        for part in self.parts:
-            with contextlib.suppress(GrucibleError):
-                part.verify_content()
-                found |= dict.fromkeys(part.groups, part)
-        return found
+        """The part that holds a block, by the block's path."""
+        return {
+            key.path: part
+            for shard, part in self.parts
+            for key, cases in self.blocks
+            if shard.takes(cases[0][0].id)
+        }
 
     def drop_parts(self) -> None:
         """Remove the parts of the file, which holds their blocks now."""
-        for part in self.parts:
+        for _, part in self.parts:
             part.path.unlink(missing_ok=True)
 
 
@@ -332,7 +333,7 @@ class _NotWritten(Exception):
 def _make_file(
     plan: Plan, made: Iterator[Chunk], advance: Callable[[int], None], force: bool
 ) -> MadeFile:
-    undrawn: list[Undrawn] = []
+    undrawn, opened = list[Undrawn](), dict[Path, VectorFile]()
     writer: VectorWriter | None = None
     with contextlib.suppress(_NotWritten):
         with new_vector_file(
@@ -347,13 +348,12 @@ def _make_file(
         ) as writer:
             for key, parts in plan.blocks:
                 blocks = []
-                if standing := plan.standing.get(key.path):
-                    writer.write_block(key, [standing.block(key.path)])
-                    advance(sum(map(len, parts)))
-                    continue
-                for _ in parts:
+                mine = made
+                if part := plan.standing.get(key.path):  # a copy, which goes with its blocks
+                    part = opened.setdefault(part.path, replace(part, _blocks={}, _verified=set()))
+                    mine = _stored(part, key.path) or iter(make_chunks(parts, plan.seed))
+                for block, others in itertools.islice(mine, len(parts)):
                     end_if_interrupted()
-                    block, others = next(made)
                     undrawn += others
                     if block is not None:
                         blocks.append(block)
@@ -373,6 +373,15 @@ def _make_file(
             undrawn=undrawn,
         )
     return MadeFile(plan.relative, 0, undrawn=undrawn)
+
+
+def _stored(part: VectorFile, path: str) -> Iterator[Chunk] | None:
+    """Read a block of a part; return None if it is not what its digests say."""
+    try:
+        part.verify_content([path])
+        return iter([(part.block(path), [])])
+    except GrucibleError:
+        return None
 
 
 def _is_whole(path: Path) -> bool:
