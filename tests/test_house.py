@@ -20,14 +20,14 @@ LINES = {
     "top": 206,
     "cases": 5_995,
     "vectors": 2_456,
-    "gen": 5_077,
+    "gen": 5_086,
     "gen/variants": 2_961,
     "check": 15_867,
     "check/diagnosis": 3_207,
     "tests": 29_415,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_601, 203, 30_626
+PACKAGE, MODULES, WORDS = 29_610, 203, 30_626
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_089}
 """Maximum words of a page."""
