@@ -92,6 +92,9 @@ class Selection(tuple[str, ...]):
         made.given, made.dtypes = tuple(given), tuple(dtypes)
         return made
 
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self), self.dtypes  # what was given is in the state of a copy
+
 
 class Ids(frozenset[str]):
     """A set of ids that is searched with many globs."""

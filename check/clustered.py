@@ -49,7 +49,8 @@ class Remote(NamedTuple):
         except BaseException:
             source.close()
             raise
-        idle.append(source)
+        if not source.closed:
+            idle.append(source)
 
 
 @cache

@@ -91,11 +91,17 @@ class StoredCase(Part):
         )  # fmt: skip
 
 
+class _Worst(Part):
+    ratio: Number
+    id: str
+    where: str
+
+
 class _Grade(Part):
     required: str | dict[str, float]
     compared: Count
     holds: dict[str, Count]
-    worst: dict[str, Any]
+    worst: _Worst
     files: dict[str, dict[str, Count]] = Field(default_factory=dict)
 
 
@@ -132,6 +138,7 @@ class WholeReport(StoredReport):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=False)
 
     shard: str = Field(str(WHOLE), pattern=r"^[1-9]\d{0,5}/[1-9]\d{0,5}$")
+    select: list[str] = Field(default_factory=list)
     vectors: _Vectors
     arithmetic: dict[str, _Grade]  # type: ignore[assignment]
     diagnosis: list[Finding]  # type: ignore[assignment]
@@ -160,7 +167,8 @@ class WholeReport(StoredReport):
         digests = {f"the content of {file}": one for file, one in self.vectors.digests.items()}
         known = "; ".join(str([one[name] for name in ("cases", *HOW)]) for one in self.expectations)
         runtime = " ".join(filter(None, self.runtime.values()))
-        return {"runtime": runtime, **asked, **digests, "expectations": known}
+        chosen = {"--select": " ".join(self.select)} if self.part != WHOLE else {}
+        return {"runtime": runtime, **asked, **digests, "expectations": known, **chosen}
 
 
 def merge_reports(paths: Sequence[Path]) -> Report:
@@ -190,7 +198,7 @@ def merge_parts(parts: Mapping[Path, WholeReport]) -> Report:
     kept = _without_copies(parts)
     try:
         return _merge(list(kept.values()))
-    except ValueError as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise GrucibleError(f"{', '.join(map(str, kept))}: cannot be merged: {error}") from None
 
 
@@ -281,10 +289,9 @@ def _grade(dtype: str, parts: Sequence[WholeReport]) -> Grade:
     for one in some:
         found.compared += one.compared
         found.holds.update(one.holds)
-        ratio = float(one.worst["ratio"])
-        key = (ratio, str(one.worst["id"]))
+        key = (float(one.worst.ratio), one.worst.id)
         if key > (found.worst, found.worst_id):
-            found.worst, found.worst_id, found.worst_where = *key, str(one.worst["where"])
+            found.worst, found.worst_id, found.worst_where = *key, one.worst.where
         for file, counts in one.files.items():
             for name in BY_FILE:
                 getattr(found, name)[file] += counts.get(name, 0)

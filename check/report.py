@@ -90,6 +90,8 @@ class Report:
     """The `--outputs` that the user gave."""
     shard: Shard = WHOLE
     """The part of the cases that was judged; whether expectations are stale only all parts tell."""
+    select: Sequence[str] = ()
+    """The globs, and the dtypes of `--dtype`, that selected the cases."""
     digests: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The digests of content and of tolerances of each vector file, joined by a space."""
     model: ModelSeen | None = None

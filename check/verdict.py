@@ -268,6 +268,7 @@ class _Seen:
             runtime_version=source.version,
             vectors=str(vectors.path) if vectors.path else CORE,
             shard=vectors.shard,
+            select=[*vectors.select, *getattr(vectors.select, "dtypes", ())],
             origins=self.origins,
             digests=self.digests,
             recomputed=self.recomputed,

@@ -25,6 +25,8 @@ from .spec_file import Assignment
 _Value = tuple[str, str]
 """A counted value: the name of its factor, and the value as `factors.key` writes it."""
 _Pair = tuple[_Value, _Value]
+_VALUES = 2000
+"""Maximum values of a report that is read: each pair of them takes a byte."""
 _SAMPLES = 64
 """Maximum assignments by which it is found out which pairs a case could hold."""
 
@@ -207,6 +209,8 @@ class PairsAsked:
     def of_json(cls, value: Any) -> PairsAsked:
         """Read what `as_json` returned; raises ValueError or TypeError for anything else."""
         found, count = cls(), len(value["values"])
+        if count > _VALUES:
+            raise ValueError(f"has {count} values; expected at most {_VALUES}")
         found._find((str(name), str(one)) for name, one in value["values"])
         rows = [bytes.fromhex("".join(value[name])) for name in ("asked", "compared")]
         bits = np.unpackbits(np.frombuffer(b"".join(rows), np.uint8).reshape(2, count, -1), axis=2)

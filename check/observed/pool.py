@@ -119,6 +119,11 @@ class RuntimePool:
         finally:
             self._free.put(child)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._closing
+
     def close(self) -> None:
         """End the children, and give up the runs that are under way."""
         with self._changing:

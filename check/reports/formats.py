@@ -46,6 +46,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "interrupted": report.interrupted,
         "shard": str(report.shard),
+        "select": list(report.select),
         "runtime": {"name": report.runtime, "version": report.runtime_version},
         "vectors": {
             "path": report.vectors,

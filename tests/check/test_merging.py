@@ -144,6 +144,8 @@ def test_what_cannot_be_merged_says_why(command: Command, tmp_path: Path) -> Non
         ({"runtime": {"name": "kernel", "version": "2"}}, "differ in runtime: kernel, kernel 2"),
         ({"vectors": value["vectors"] | {"digests": {file: digest[::-1]}}}, f"content of {file}"),
         ({"model": {}}, "is of a model"),
+        ({"select": ["*"]}, "differ in --select"),
+        ({"arithmetic": {"float32": {}}}, "arithmetic.float32"),
     ):
         assert what in command("report", *paths[:2], changed(**more)).said_in_one_line()
     looser = json.loads(json.dumps(value))
