@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 206,
-    "cases": 5_995,
+    "cases": 6_002,
     "vectors": 2_456,
     "gen": 5_086,
     "gen/variants": 2_961,
-    "check": 15_867,
+    "check": 15_884,
     "check/diagnosis": 3_207,
-    "tests": 29_415,
+    "tests": 29_425,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_610, 203, 30_626
+PACKAGE, MODULES, WORDS = 29_634, 203, 30_638
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_089}
 """Maximum words of a page."""
