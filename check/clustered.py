@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,17 +32,28 @@ PARTS = 4
 """Minimum parts of the work for each thread of a worker, so that all end at about the same time."""
 
 
+_IDLE: dict[tuple[Remote, bool], list[RuntimePool]] = {}
+"""The idle processes of runtimes on this worker."""
+
+
 class Remote(NamedTuple):
-    """A runtime that each worker runs in a child of its own, by name, with its limits."""
+    """A runtime that each worker runs in a child of its own, by name, with its limits.
+
+    `run` names the command: another one loads the runtime anew, which may have changed.
+    """
 
     name: str
     timeout: float
     memory: int | None
+    run: str
 
     @contextlib.contextmanager
     def started(self, *, gives_up: bool = True) -> Iterator[Source]:
         """Lend this worker's idle process of the runtime, or start one; it is kept for the next task."""
-        idle = _idle(self, gives_up)
+        for other in [other for other in _IDLE if other[0].run != self.run]:
+            for source in _IDLE.pop(other, ()):
+                source.close()
+        idle = _IDLE.setdefault((self, gives_up), [])
         source = idle.pop() if idle else RuntimePool(*self[:2], 1, self.memory, gives_up=gives_up)
         try:
             yield source
@@ -53,10 +64,9 @@ class Remote(NamedTuple):
             idle.append(source)
 
 
-@cache
-def _idle(_: Remote, __: bool) -> list[RuntimePool]:
-    """Keep the idle processes of a runtime on this worker."""
-    return []
+def remote_runtime(name: str, timeout: float, memory: int | None) -> Remote:
+    """Name a runtime for the workers of this command."""
+    return Remote(name, timeout, memory, secrets.token_hex(8))
 
 
 def version_there(remote: Remote) -> tuple[str, str]:

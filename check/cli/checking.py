@@ -26,7 +26,7 @@ from ...cases.selection import SHARD, WHOLE, Shard
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import VectorSet
-from ..clustered import Remote, judge_there
+from ..clustered import Remote, judge_there, remote_runtime
 from ..comparing import MAX_BYTES
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
@@ -131,7 +131,7 @@ def check_command(
         for runtime in runtimes or (None,):
             starting = options.started(runtime, outputs or Path(), timeout, memory, jobs)
             asking = options.opened_with_progress("checking", vectors, select, shard)
-            remote = Remote(runtime or "", timeout, memory)
+            remote = remote_runtime(runtime or "", timeout, memory)
             report = _judge(starting, asking, demand, scheduler, remote)
             found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:

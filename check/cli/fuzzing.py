@@ -19,7 +19,7 @@ from ...cases.specs.random_space import load_spaces, usual_space
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import open_set
-from ..clustered import Remote, fuzz_there, shrink_there
+from ..clustered import fuzz_there, remote_runtime, shrink_there
 from ..expecting import load_expectations
 from ..fuzz import Fuzzed, check_out, fuzz, write_found
 from ..fuzz_report import BEGINS, fuzz_value
@@ -119,7 +119,7 @@ def fuzz_command(
             "advance": lambda found: progress.tell(_so_far(found), found.asked_to),
         }  # fmt: skip
         if cluster:
-            remote = Remote(runtime, timeout, memory)
+            remote = remote_runtime(runtime, timeout, memory)
             found = fuzz_there(cluster, remote, spaces, demanded, **given)
             with contextlib.suppress(KeyboardInterrupt, GrucibleError):
                 if found.new and not found.interrupted:

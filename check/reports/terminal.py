@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from ...cases.console import escape, format_table
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, about
+from ...cases.selection import WHOLE
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
 from ..judging.case_result import CaseVerdict
 from ..observed.observations import ORIGINS
@@ -115,6 +116,7 @@ def headline(report: Report) -> str:
         f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,
         f"{unjudged} not judged": unjudged,
         "interrupted before the others": report.interrupted,
+        f"in shard {report.shard} alone": report.shard != WHOLE,
     }
     reasons = ", ".join(text for text, holds in parts.items() if holds)
     written = [f"{name} in {plural(n, 'case')}" for name, n in report.overwritten.most_common()]

@@ -145,9 +145,11 @@ def root(text: str) -> str:
     return re.findall("root digest: ([0-9a-f]{64})", text)[0]
 
 
-def test_one_root_digest_however_the_work_was_cut(spec: Path, tmp_path: Path) -> None:
-    alone = root(ended(grucible("gen", spec, "-o", tmp_path / "one", "--jobs", 1)))
-    assert root(ended(grucible("gen", spec, "-o", tmp_path / "two", "--jobs", 2))) == alone
+def test_one_root_digest_however_the_work_was_cut(
+    spec: Path, tmp_path: Path, command: Command
+) -> None:
+    alone = root(command("gen", spec, "-o", tmp_path / "one", "--jobs", 1).out)
+    assert root(command("gen", spec, "-o", tmp_path / "two", "--jobs", 2).out) == alone
 
     rng, out = np.random.default_rng(0), tmp_path / "sixteen"
     for number in (rng.permutation(16) + 1).tolist():
@@ -159,8 +161,8 @@ def test_one_root_digest_however_the_work_was_cut(spec: Path, tmp_path: Path) ->
             process.wait()
             process.communicate()
         else:
-            ended(grucible(*words))
-    assert root(ended(grucible("gen", spec, "-o", out, "--jobs", 1))) == alone
+            assert command(*words).status == 0
+    assert root(command("gen", spec, "-o", out, "--jobs", 1).out) == alone
 
     with machines(tmp_path) as found:
         process = grucible("gen", spec, "-o", tmp_path / "dask", "--scheduler", found.address)
@@ -191,6 +193,20 @@ def test_a_cluster_judges_as_one_machine_does(two: str, command: Command) -> Non
         assert together == alone
         for key in ("verdict", "summary", "reach", "shard", "runtime"):
             assert there.report[key] == here.report[key]
+
+
+def test_a_runtime_that_was_changed_is_loaded_anew(
+    two: str, command: Command, tmp_path: Path
+) -> None:
+    kernel = tmp_path / "mine.py"
+    words = ("check", "--select", "openvino.GRUCell-3/plain/float32/*", "--runtime", f"{kernel}:run",
+             "--scheduler", two, "--quiet")  # fmt: skip
+    for mistake, status in (("", 0), ("gates z and r exchanged", 1), ("", 0)):
+        kernel.write_text(
+            "from functools import partial\nfrom numpy_gru import run as right\n"
+            f"run = partial(right, mistake={mistake!r})\n"
+        )
+        assert command(*words).status == status
 
 
 def test_a_worker_that_dies_costs_no_question(tmp_path: Path) -> None:
@@ -293,7 +309,9 @@ def test_cases_of_a_lost_task_are_named(spec: Path) -> None:
         _made([cases], other)
 
 
-def test_a_full_disk_loses_nothing_that_is_whole(spec: Path, tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing_that_is_whole(
+    spec: Path, tmp_path: Path, command: Command
+) -> None:
     """A limit on the size of files stands for a disk that is full."""
     out = tmp_path / "out"
     small = spec.with_name("small.yaml")
@@ -304,8 +322,6 @@ def test_a_full_disk_loses_nothing_that_is_whole(spec: Path, tmp_path: Path) -> 
     text = ended(process, 2)
     assert "theme.h5: cannot be written (File too large)" in text
     assert [path.name for path in out.iterdir()] == ["small.h5"]
-    again = ended(grucible("gen", small, spec, "-o", out, "--jobs", 1))
+    again = command("gen", small, spec, "-o", out, "--jobs", 1).out
     assert "1 was up to date" in again
-    assert root(again) == root(
-        ended(grucible("gen", small, spec, "-o", tmp_path / "b", "--jobs", 1))
-    )
+    assert root(again) == root(command("gen", small, spec, "-o", tmp_path / "b").out)

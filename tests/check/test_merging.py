@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice, pairwise
@@ -184,6 +185,7 @@ def test_an_empty_shard_says_so(command: Command) -> None:
         for n in (1, 2)
     ]  # fmt: skip
     assert sorted(one.status for one in ended) == [0, 2]
+    assert re.search("in shard [12]/2 alone", min(ended, key=lambda one: one.status).out)
     assert "has no case of these" in max(ended, key=lambda one: one.status).said_in_one_line()
 
 
