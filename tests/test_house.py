@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_456,
     "gen": 5_086,
     "gen/variants": 2_961,
-    "check": 15_884,
+    "check": 15_896,
     "check/diagnosis": 3_207,
-    "tests": 29_425,
+    "tests": 29_443,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_634, 203, 30_638
+PACKAGE, MODULES, WORDS = 29_646, 203, 30_716
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_089}
 """Maximum words of a page."""
