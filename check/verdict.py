@@ -245,7 +245,7 @@ class _Seen:
         of = self.demand.layers.get
         for layer in dict.fromkeys(of(part.block.ids[row]) for row in passed):
             rows = part.rows[[row for row in passed if of(part.block.ids[row]) == layer]]
-            self.passed.setdefault(layer, []).append(Passed(part.file.path, part.block.path, rows))
+            self.passed.setdefault(layer, []).append(Passed(part.file, part.block.path, rows))
         if failed := [row for row, verdict in deciding if verdict == "failed"]:
             outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
             self.failing.add(part.block.rows(np.array(failed)), outputs, criterion)

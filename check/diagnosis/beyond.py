@@ -27,6 +27,8 @@ MOST_STEPS = 8
 """Maximum groups of cases that are looked at: sampled ones mostly fail for the same reason."""
 FEW = 3
 """Maximum groups in which terms, units and second mistakes are looked for: each takes a second."""
+SOLVED = 1 << 21
+"""Maximum work of a variant of a case whose steps are solved: a thousand are tried, of 2 ms each."""
 MANY, BASES = 0.3, 4
 """Minimum share that one mistake of two gives of the wrong states, or takes of the error: less is chance.
 Maximum mistakes to which a second is sought: each takes as long as the first did."""
@@ -73,11 +75,12 @@ class _Tried:
 
     def solve(self, several: Sequence[Steps]) -> list[Steps]:
         """Solve for terms, and fit numbers, on the steps that nothing gives; return those left then."""
-        left, several = [], [one for one in several if not self._known(one)]
-        found = solved(several)
-        for place, one in enumerate(several):
+        left = [one for one in several if not self._known(one)]
+        small = [one for one in left if one.part.work <= SOLVED]
+        found = solved(small)
+        for place, one in enumerate(small):
             whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
-            left += [] if any(whole) else [one]
+            left = [other for other in left if other is not one] if any(whole) else left
         return left
 
     def _known(self, steps: Steps) -> bool:

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 
@@ -18,7 +16,7 @@ from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
 from ...vectors.block import Block
 from ...vectors.case import difference
-from ...vectors.reader import open_vectors
+from ...vectors.reader import VectorFile
 from ..judging.criterion import Criterion, chosen_criteria
 from .failing import elements, room
 
@@ -35,7 +33,7 @@ Blocks = Sequence[tuple[Block, Array]]
 class Passed:
     """The cases of one block that passed: rows of the block at `block` in a vector file."""
 
-    file: Path
+    file: VectorFile
     block: str
     rows: Array
 
@@ -129,11 +127,9 @@ def excluded(
 def _sampled(passed: Sequence[Passed], every: float) -> Iterator[Block]:
     """Yield blocks of one of `every` passed cases, counted through all of them."""
     start = 0
-    for file, blocks in groupby(passed, lambda one: one.file):
-        vectors = open_vectors(file)
-        for one in blocks:
-            at = np.arange(start, start + len(one.rows))
-            rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
-            start += len(one.rows)
-            if rows.size:
-                yield vectors.block(one.block).rows(rows)
+    for one in passed:
+        at = np.arange(start, start + len(one.rows))
+        rows = one.rows[np.floor((at + 1) / every) > np.floor(at / every)]
+        start += len(one.rows)
+        if rows.size:
+            yield one.file.block(one.block).rows(rows)

@@ -141,30 +141,33 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
     for one in unwritten(search.parts):
         filled[any(has_number(v.name) for v in one)].append(one)
     search.each(filled[False])  # NaN, which nothing else gives
-    which = search.which = search.which & holds_numbers(search.parts, len(search.which))
+    search.which = which = search.which & holds_numbers(search.parts, len(search.which))
     search.each([(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
     search.each([(v,) for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.each(filled[True])  # what has another cause may be one number, too
-    search.together(which & ~coarse, search.best(MOST_TOGETHER), 4)
+    search.together(coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local)
-    left = which & ~coarse & ~_by_steps(placed, len(which))
-    search.together(left, search.best(MOST_TOGETHER), 4)
+    besides = coarse | _by_steps(placed, len(which))
+    search.together(besides, search.best(MOST_TOGETHER), 4)
     listed = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
-    search.together(left, [*search.best(MOST_TOGETHER), *listed], 3)
+    search.together(besides, [*search.best(MOST_TOGETHER), *listed], 3)
     return placed
 
 
 def _one_step_at_a_time(search: Search, local: Local) -> list[Explanation]:
     """Find what explains the steps of failing cases that nothing explains as a whole."""
     placed: dict[Names, Explanation] = {}
+    known = set[Names]()
     bases = _before_outputs(search.best(MOST_BASES))
     for _ in range(ROUNDS):
-        left = ~search.explained & ~_by_steps(placed.values(), local.count)
+        left = search.left(_by_steps(placed.values(), local.count))
         sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
         found = candidates(sample, bases)
-        new = [variants for variants in found if names_of(variants) not in placed][:TRIED]
+        new = [variants for variants in found if names_of(variants) not in known][:TRIED]
         if not new:
             break
+        known |= set(map(names_of, new))
+        new = [one for one in new if local.tell(one, left, *_least(names_of(one)))]
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
         search.on_all([one.variants for one in tried])
         placed |= {one.names: one for one in tried if all(v.within_a_step for v in one.variants)}
@@ -193,5 +196,11 @@ def _best_first(placed: Iterable[Explanation]) -> list[Explanation]:
 
 def _told(one: Explanation) -> bool:
     """Say whether it is more than chance: certain without a number, or of many cases or states."""
-    sure = one.certain and not any(map(has_number, one.names))
-    return sure or one.explains >= FITTED_CASES or one.states >= FITTED_STATES
+    cases, states = _least(one.names if one.certain else None)
+    return one.explains >= cases or one.states >= states
+
+
+def _least(names: Names | None) -> tuple[int, int]:
+    """Count the cases, or states, that must be explained so that it is no chance; None is uncertain."""
+    sure = names is not None and not any(map(has_number, names))
+    return (1, 1) if sure else (FITTED_CASES, FITTED_STATES)

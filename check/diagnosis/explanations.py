@@ -13,10 +13,8 @@ from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import any_of, blocks_of
 from .finding import PARTLY, Explanation
-from .search import Search
+from .search import Search, least_besides
 
-ALONE, ALONE_SHARE = 2, 0.02
-"""Minimum cases, and share of all, for each further variant or fitted number; a few fit by chance."""
 MOST_PLACED = 2
 """Maximum variants of what holds in some place alone: three and a place fit many cases by chance."""
 
@@ -81,7 +79,7 @@ def _more(chosen: list[Explanation], order: Sequence[Explanation]) -> list[Expla
     new = list(chosen)
     while order:
         left = ~any_of((one.mask for one in new), len(order[0].mask))
-        cost = max(ALONE, ALONE_SHARE * len(left))
+        cost = least_besides(len(left))
         gained = np.array([int((one.mask & left).sum()) for one in order])
         score = np.where(
             gained > 0, gained - cost * np.array([one.parts for one in order]), -np.inf

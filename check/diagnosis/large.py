@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from ...gen.variants.known import variant_called
 from .contradictions import Passing
@@ -11,18 +12,27 @@ from .diagnose import diagnose
 from .failing import FailingBlock
 from .finding import Diagnosis, Finding, Names, in_order
 
+FRUITLESS = 2
+"""Maximum searches without a result; each takes seconds, and large cases mostly fail for the same reason."""
+
 
 def with_large(
     found: Diagnosis, large: Sequence[tuple[FailingBlock, FailingBlock]], passing: Passing
 ) -> Diagnosis:
     """Explain large cases that nothing explains yet; `large` has a few steps of each, and many."""
     more: dict[Names, list[tuple[str, Finding]]] = {}
+    known, fruitless = list(found.findings), 0
     for few, many in large:
         [case_id] = few.block.ids
-        if case_id in found.unexplained_ids and (
-            one := _explain(few, many, passing, found.findings)
-        ):
-            more.setdefault(one.names, []).append((case_id, one))
+        if case_id not in found.unexplained_ids:
+            continue
+        anew = _searched(few, passing) if fruitless < FRUITLESS else ()
+        one = next((one for one in chain(known, anew) if _does(many, one)), None)
+        if one is None:
+            fruitless += 1
+        else:  # where among these steps says nothing of the case
+            known.append(replace(one, where=""))
+            more.setdefault(one.names, []).append((case_id, known[-1]))
     if not more:
         return found
     findings = list(found.findings)
@@ -41,25 +51,14 @@ def with_large(
     )
 
 
-def _explain(
-    few: FailingBlock, many: FailingBlock, passing: Passing, known: Sequence[Finding]
-) -> Finding | None:
-    """Find what is known of other cases, or what a few steps do, if many steps do it.
-
-    Where among these steps it is so says nothing of the case.
-    """
-    return next((one for one in _candidates(few, passing, known) if _does(many, one)), None)
-
-
-def _candidates(few: FailingBlock, passing: Passing, known: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the findings that are known; then look for others, which takes long."""
-    yield from known
+def _searched(few: FailingBlock, passing: Passing) -> Iterator[Finding]:
+    """Find what a few steps do, which takes long."""
     yield from diagnose([few], {}, passing).findings
 
 
 def _does(many: FailingBlock, one: Finding) -> bool:
     """Say whether each of many steps does what a finding says of a step."""
-    if not one.certain or one.where or one.kind not in ("misreading", "approximation"):
+    if not one.certain or one.kind not in ("misreading", "approximation"):
         return False
     variants = [variant_called(name) for name in one.names]
     within = all(v.within_a_step and "@" not in v.name for v in variants)

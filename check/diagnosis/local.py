@@ -27,13 +27,27 @@ class Local:
 
     def __init__(self, parts: Sequence[FailingBlock], passing: Passing, count: int) -> None:
         self.count = count
-        starts = np.cumsum([0, *map(len, parts)]).tolist()
-        self.steps = [
-            (start, one)
-            for start, part in zip(starts, parts, strict=False)
-            for one in steps_of(part)
-        ]
-        self._passing = passing
+        self._parts, self._passing = parts, passing
+
+    @cached_property
+    def steps(self) -> list[tuple[int, Steps]]:
+        """The steps of the failing cases, each with the number of its block's first case."""
+        starts = np.cumsum([0, *map(len, self._parts)]).tolist()
+        each = zip(starts, self._parts, strict=False)
+        return [(start, one) for start, part in each for one in steps_of(part)]
+
+    def tell(self, variants: tuple[Variant, ...], which: Array, cases: int, states: int) -> bool:
+        """Say whether variants explain `cases` of `which` (n,), or `states` of their wrong states."""
+        for start, steps in self.steps:
+            mine = which[start + steps.stack.rows]
+            if mine.any() and steps.has_all(variants):
+                some = steps.only(np.flatnonzero(mine))
+                [explained] = some.explained(some.gives(variants)[None])
+                cases -= int(explained.sum())
+                states -= int((some.wrong & _of(explained)).sum())
+                if min(cases, states) <= 0:
+                    return True
+        return False
 
     def explained(
         self,

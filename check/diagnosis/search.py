@@ -30,6 +30,8 @@ BEAM = 12
 """Maximum pairs, and more, that are continued by one more variant: each takes as long as the whole pool."""
 SEARCHING = 3 << 32
 """Maximum work of looking for what explains sampled cases: some 13 s (gen.variants.work)."""
+ALONE, ALONE_SHARE = 2, 0.02
+"""Minimum cases, and share of all, for each further variant or fitted number; a few fit by chance."""
 _SHARE = 2
 """A stage may take one half of what is left: so there is something for what comes later."""
 
@@ -51,19 +53,29 @@ class Search:
         """What explains failing cases alone, or their steps: what is tried together with others."""
 
     @property
-    def explained(self) -> Array:
-        """(n,) whether something explains the case, or nothing needs to."""
+    def unexplained(self) -> Array:
+        """(n,) What needs an explanation and has none."""
         found = ~self.which
         for distance in self.distances.values():
             found |= distance <= 1.0
-        return found
+        return ~found
+
+    def left(self, besides: Array) -> Array:
+        """(n,) Find what needs an explanation yet, if something else explains `besides` (n,).
+
+        Nothing does where one explanation leaves less than two variants must explain beside it.
+        """
+        left = self.unexplained & ~besides
+        each = (int((self.which & (far > 1.0)).sum()) for far in self.distances.values())
+        few = min(each, default=len(left)) < least_besides(len(left))
+        return np.zeros_like(left) if few else left
 
     def each(self, several: Sequence[tuple[Variant, ...]]) -> None:
         """Try each combination on samples, and on all what explains a sampled case."""
         for parts in (FIRST_PARTS, *[SAMPLED_PARTS] * ROUNDS):
             untried = [one for one in several if names_of(one) not in self.distances]
             runs = 1 + sum(not all(v.of_outputs_alone for v in one) for one in untried)
-            sample = self.sample(~self.explained, parts, SAMPLED_ROWS, runs)
+            sample = self.sample(self.unexplained, parts, SAMPLED_ROWS, runs)
             explains = np.zeros(len(untried), bool)
             for part in sample:
                 explains |= (part.distances(untried) <= 1.0).any(axis=1)
@@ -71,8 +83,8 @@ class Search:
                 return
             self.on_all([untried[at] for at in np.flatnonzero(explains).tolist()])
 
-    def together(self, which: Array, pool: Sequence[Variant], most: int) -> None:
-        """Try up to `most` variants of a pool at once on what is left of `which`.
+    def together(self, besides: Array, pool: Sequence[Variant], most: int) -> None:
+        """Try up to `most` variants of a pool at once on what is left, without `besides` (n,).
 
         That is done on a few cases: all pairs, for two mistakes may make an error larger that each makes.
         Then the pairs that leave least of the error are continued. None is put beside one that has an
@@ -80,7 +92,7 @@ class Search:
         """
         pool = [v for v in pool if not v.arithmetic]
         for _ in range(ROUNDS):
-            left = which & ~self.explained
+            left = self.left(besides)
             if not left.any():
                 return
             tried = len(pool) * (len(pool) // 2 + BEAM * (most - 2))
@@ -130,6 +142,11 @@ class Search:
         if not sample:
             self.passed_over |= which
         return sample
+
+
+def least_besides(count: int) -> float:
+    """Compute how many of `count` cases each further variant or fitted number must explain."""
+    return max(ALONE, ALONE_SHARE * count)
 
 
 def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple[Variant, ...]]:

@@ -50,7 +50,9 @@ def _names(value: float, parts: Sequence[FailingBlock]) -> Iterator[Names]:
     """
     number = "" if np.isnan(value) else f"={value!r}"
     states = [elements_of(one.inputs, one.semantics) for part in parts for one in part.stacked]
-    places = {name for one in states for name, (_, mask) in one.named.items() if not mask.all()}
+    places = set[str]()
+    for one in states:
+        places |= {name for name, mask in one.masks(PLACES.keys() - places) if not mask.all()}
     both = any(traits(OPERATORS[part.block.operator]) >= {"y", "ho"} for part in parts)
     every = [place for place in PLACES if value or place != "everywhere"]
     if value:

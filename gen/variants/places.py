@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -48,18 +48,17 @@ class Elements:
         """(n, 1, rows, 1) the length of the row of the batch."""
         return np.asarray(self.inputs.lengths[:, None, self.row, None])
 
-    @cached_property
-    def named(self) -> dict[str, tuple[str, Array]]:
-        """Words and masks of places without a number, by their names in those of variants."""
-        return {
-            re.sub(r"\W+", "-", re.sub("^(in |at )?(the )?", "", words)): (
-                words,
-                _COMPARE[sign](values, 1),
-            )
-            for values, each in places(self)
-            for sign, words in each.items()
-            if words and "{value}" not in words and not np.isnan(values).all()
-        }
+    def masks(self, wanted: Container[str]) -> Iterator[tuple[str, Array]]:
+        """Yield the masks of places without a number, by their names in those of variants."""
+        known = OF_STATES if np.isnan(self.time).all() else PLACES
+        for (values, _), names in zip(places(self), _NAMES, strict=True):
+            for name, sign in names.items():
+                if name in wanted and name in known:
+                    yield name, _COMPARE[sign](values, 1)
+
+    def mask(self, place: str) -> Array:
+        """Mask the elements in a place; none where it means nothing."""
+        return next(self.masks((place,)), (place, np.zeros((1, 1, 1, 1), bool)))[1]
 
     @property
     def padding(self) -> Array:
@@ -164,17 +163,31 @@ def _any(hidden: int, steps: int) -> Elements:
     return elements_of(inputs, meant, steps)
 
 
+def _name_of(words: str) -> str:
+    return re.sub(r"\W+", "-", re.sub("^(in |at )?(the )?", "", words))
+
+
 def _words(steps: int) -> dict[str, str]:
-    return {name: words for name, (words, _) in _any(1, steps).named.items()}
+    return {
+        _name_of(words): words
+        for values, each in places(_any(1, steps))
+        for words in each.values()
+        if words and "{value}" not in words and not np.isnan(values).all()
+    }
 
 
 PLACES, OF_STATES = _words(1), _words(0)
 """The words of places without a number, by name: of Y, and of Ho, which has none of steps."""
+_NAMES = [
+    {_name_of(words): sign for sign, words in each.items() if PLACES.get(_name_of(words)) == words}
+    for _, each in places(_any(1, 1))
+]
+"""By each of `places`, the names of those without a number, and how they compare."""
 
 
 def units_of(place: str, hidden: int) -> Array:
     """Mask those of `hidden` units that are in a place."""
-    return np.asarray(_any(hidden, 0).named[place][1][0, 0, 0])
+    return np.asarray(_any(hidden, 0).mask(place)[0, 0, 0])
 
 
 _NAME = re.compile(r"(constant|unwritten(?:-Y|-Ho|-state)?)-([^=]+)(?:=(.+))?")
@@ -192,9 +205,9 @@ def _split(name: str) -> tuple[str, str, float]:
 def filled(name: str, role: str, at: Elements) -> Array:
     """Mask the elements of an output (y or ho) that the variant of a name fills."""
     start, place, _ = _split(name)
-    if place not in at.named or role == {"unwritten-Y": "ho", "unwritten-Ho": "y"}.get(start):
+    if role == {"unwritten-Y": "ho", "unwritten-Ho": "y"}.get(start):
         return np.zeros((1, 1, 1, 1), bool)
-    _, mask = at.named[place]
+    mask = at.mask(place)
     if start == "unwritten-state":
         later = at.number[..., None] > 0 if role == "y" else at.lengths > 1
         return ~at.padding & (later & mask.any(axis=-1, keepdims=True) | ~later & mask)

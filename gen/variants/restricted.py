@@ -79,7 +79,7 @@ def in_direction(variant: Variant, place: str) -> Variant:
             y, ho = seen.again(variant.inputs(seen.inputs, seen.semantics))
         if variant.outputs:
             y, ho = variant.outputs(replace(seen, y=y, ho=ho))
-        _, here = elements_of(seen.inputs, seen.semantics).named[place]
+        here = elements_of(seen.inputs, seen.semantics).mask(place)
         return np.where(here[..., None], y, seen.y), np.where(here, ho, seen.ho)
 
     return replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -302,7 +303,23 @@ def test_a_large_case_is_held_against_what_is_known_of_others_first(layer: Block
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "diagnose", lambda *_: pytest.fail("looked for a mistake"))
         found = explained_large(layer, dropped, known)
+        placed = explained_large(layer, dropped, [replace(known[0], where="in reverse")])
     assert [(one.names, one.explains) for one in found.findings] == [(known[0].names, 2)]
+    assert {(one.where, one.explains) for one in placed.findings} == {("", 1), ("in reverse", 1)}
+
+
+def test_few_large_cases_are_searched_in_vain(layer: Block) -> None:
+    """A search takes seconds, and large cases mostly fail for the same reason."""
+    halved = changed(layer, initial_hidden_state=lambda h: np.float32(0.5) * h)
+    searched = list[object]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "MOST_WORK", 2_000_000)
+        patch.setattr(large, "diagnose", lambda *_: searched.append(_) or Diagnosis())
+        failing = Failing()
+        failing.add(layer, halved, FLOAT32)
+        ids = frozenset(layer.ids)
+        with_large(Diagnosis(failed=1, unexplained_ids=ids), 4 * failing.large, Passing(()))
+    assert len(searched) == large.FRUITLESS
 
 
 def test_what_only_some_steps_show_does_not_explain_a_large_case(layer: Block) -> None:

@@ -19,10 +19,12 @@ from grucible.check.diagnosis.finding import Explanation
 from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.proof import Proof
+from grucible.check.diagnosis.search import Search
 from grucible.check.judging.criterion import Demanded, chosen_criteria
 from grucible.check.protocol.header import Reply
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.hdf5 import CORE
+from grucible.vectors.reader import open_vectors
 
 REQUIRED = chosen_criteria()["float32"]
 FILE = CORE / "openvino/gru_cell/core.h5"
@@ -78,11 +80,28 @@ def test_what_passed_contradicts_what_is_off_by_twice_what_was_admitted() -> Non
     """Rounding to sixteenths is within the loosest tolerance, and far from what float32 admits."""
     block = core_blocks(CELL)[0]
     rounded = variant_called("pre-activations-of-gates-rounded=16")
-    passed = [Passed(FILE, block.path, np.arange(len(block)))]
+    passed = [Passed(open_vectors(FILE), block.path, np.arange(len(block)))]
     [[(_, found)]] = Passing(passed).contradicting([[rounded]])
     assert found.all()
     [few] = Passing(passed, {"float32": Demanded("bfloat16-gemm")}).contradicting([[rounded]])
     assert sum(int(mask.sum()) for _, mask in few) < len(block) / 2
+
+
+def test_what_two_variants_must_explain_is_looked_for_and_no_less() -> None:
+    """Beside one explanation of nearly all, two variants explain a fiftieth; beside two, they may replace both."""
+    found = Search([], np.ones(200, bool))
+    nothing, cases = np.zeros(200, bool), np.arange(200)
+    assert found.left(nothing).all()
+    for covered, left in ((150, 50), (196, 4), (197, 0)):
+        found.distances = {("one",): np.where(cases < covered, 0.5, np.inf)}
+        assert found.left(nothing).sum() == left
+    halves = {
+        ("one",): np.where(cases < 100, 0.5, np.inf),
+        ("two",): np.where(cases > 100, 0.5, np.inf),
+    }
+    found.distances = halves
+    assert found.left(nothing).sum() == 1
+    assert found.unexplained.sum() == 1
 
 
 def test_of_many_cases_that_passed_all_are_asked_before_anything_is_certain(
@@ -96,7 +115,7 @@ def test_of_many_cases_that_passed_all_are_asked_before_anything_is_certain(
     every = np.ones(len(failing), bool)
     one = Explanation((HALVED.name,), every)
     for others, certain in ((rows[:0], True), (rows[1::2], False)):
-        passing = Passing([Passed(FILE, block.path, others)])
+        passing = Passing([Passed(open_vectors(FILE), block.path, others)])
         local = Local(parts, passing, len(failing))
         [proven] = Proof(parts, passing, local, every).chosen([one])
         assert proven.certain is certain
