@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .check.trace import Trace as Trace
     from .check.trace import trace as trace
     from .check.verdict import verify as verify
+    from .gen.posed import answer as answer
     from .vectors.case import Answer as Answer
     from .vectors.case import Case as Case
     from .vectors.hdf5 import CORE as CORE
@@ -43,6 +44,7 @@ _HOMES = {
     "Report": ".check.report",
     "Trace": ".check.trace",
     "Unsupported": ".check.runtimes.runtime",
+    "answer": ".gen.posed",
     "judge": ".check.one_case",
     "load_vectors": ".vectors.vector_set",
     "report_text": ".check.reports.terminal",

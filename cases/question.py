@@ -77,8 +77,10 @@ class Question:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """All attributes, with the specification's defaults filled in; a copy that you may change."""
-        return deepcopy(OPERATORS[self.operator].with_defaults(self.given))
+        """All attributes, defaults filled in; None where there is no value. A copy that you may change."""
+        operator = OPERATORS[self.operator]
+        nothing = {attribute.name: None for attribute in operator.attributes}
+        return nothing | deepcopy(operator.with_defaults(self.given))
 
     @property
     def model(self) -> Hashable:

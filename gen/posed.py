@@ -7,20 +7,21 @@ may not fit into memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .. import __version__
 from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError
-from ..cases.operators import OPERATORS
+from ..cases.operators import OPERATORS, operator_named
 from ..cases.operators.layout import gru_inputs
 from ..cases.operators.readings import STORED, Asks, touched_by
-from ..cases.question import Question, case_bytes, sizes_of, too_large
+from ..cases.question import Question, case_bytes, pose, sizes_of, too_large
 from ..vectors.block import Block, BlockKey
 from ..vectors.case import Case, difference
 from ..vectors.digest import GENERATOR
@@ -55,7 +56,25 @@ class Imported:
     unanswered: Mapping[str, str]
 
 
-def answer(question: Question, *, nonportable: bool = False) -> Case:
+def answer(
+    operator: str,
+    attributes: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+    *,
+    outputs: Collection[str] | None = None,
+) -> Case:
+    """Answer a question of your own exactly: `outputs`, or all of the operator's, and their tolerances.
+
+    `attributes` and `inputs` have the names, values, shapes and dtypes of the operator's specification; None
+    is no value. The case can be judged by `judge`. Raises GrucibleError for what makes no question, and where
+    `answered_case` does.
+    """
+    given = {name: value for name, value in attributes.items() if value is not None}
+    arrays = {name: np.asarray(array) for name, array in inputs.items()}
+    return answered_case(pose(operator_named(operator), given, arrays, outputs=outputs))
+
+
+def answered_case(question: Question, *, nonportable: bool = False) -> Case:
     """Answer a question: find its tier, and its answers under every reading that it leaves open.
 
     Raises GrucibleError if the question is too large, or if an output could not be rounded.
@@ -64,7 +83,7 @@ def answer(question: Question, *, nonportable: bool = False) -> Case:
 
 
 def answered_block(question: Question, *, nonportable: bool = False) -> Block:
-    """Answer a question as a block of one, for judging. Raises as `answer` does."""
+    """Answer a question as a block of one, for judging. Raises as `answered_case` does."""
     key, inputs = _key(question, nonportable=nonportable), stacked([question.inputs])
     block, reasons = answer_stacked(key, [question.id], [question.given], inputs)
     if block is None:

@@ -116,8 +116,8 @@ def _functions(attributes: Mapping[str, Any], numbers: Any) -> list[Function]:
     """f and g of each direction, each with its parameters and the clip in it."""
     names = attributes["activations"]
     clip = _float32(attributes["clip"])
-    alphas = iter(attributes.get("activation_alpha", []))
-    betas = iter(attributes.get("activation_beta", []))
+    alphas = iter(attributes.get("activation_alpha") or [])
+    betas = iter(attributes.get("activation_beta") or [])
     functions = [
         _function(name, _next(ALPHAS, name, alphas), _next(BETAS, name, betas), numbers)
         for name in names

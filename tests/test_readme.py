@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from shipped import expanded
 
+from grucible import load_vectors
 from grucible.__main__ import _COMMANDS
 
 ROOT = Path(__file__).parent.parent
@@ -45,6 +46,12 @@ def _run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, env=environment, check=False
     )
+
+
+def test_the_question_shown_is_one() -> None:
+    [case] = load_vectors(select="openvino.GRUCell-3/plain/float32/default")
+    shown = f"{case.question}\n{case.question.attributes}\n"
+    assert block("README.md", "pycon") == shown
 
 
 def test_the_first_example_fails_as_shown_and_conforms_when_mended(tmp_path: Path) -> None:

@@ -149,9 +149,9 @@ def _semantics(operator: Operator, given: tuple[tuple[str, Any], ...]) -> Semant
     meant: dict[str, Any] = dict(operator.always)
     attributes = dict(given)
     for attribute in operator.attributes:
-        if attribute.name not in attributes:
+        value = attributes.get(attribute.name)
+        if value is None:
             continue
-        value = attributes[attribute.name]
         if attribute.is_list:
             value = [attribute.choices[v] if attribute.choices else v for v in value]
         elif attribute.choices:

@@ -246,7 +246,7 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
     normal = 2.0 ** (kind.least_exponent + kind.precision - 1)
     least, size = normal * 2.0**kind.precision, _largest(right)
     scale = np.maximum(1.0, _largest(given) / np.where(size <= normal, least, size))
-    admitted = _wider(limit) * scale[..., None]
+    admitted = _wider(limit, right) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
     return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)
 
@@ -264,13 +264,15 @@ def _largest(outputs: Array) -> Array:
     return np.asarray(np.maximum(size.max(axis=-1), 2.0**-1022))
 
 
-def _wider(limits: Array) -> Array:
-    """Make tolerances (n, elements) at least eight times the case's median.
+def _wider(limits: Array, right: Array) -> Array:
+    """Make tolerances (n, elements) at least eight times the case's median, without those of right zeros.
 
     A variant's small elements are not small in the right answer, whose tolerances these are.
     """
-    known = np.where((limits > 0) & np.isfinite(limits), limits, np.nan)
+    known = (limits > 0) & np.isfinite(limits)
+    some = known & (right != 0)  # a zero is off by no more than underflow
+    known = np.where(some.any(axis=1, keepdims=True), some, known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a case without one
-        median = np.nan_to_num(np.nanmedian(known, axis=1))
+        median = np.nan_to_num(np.nanmedian(np.where(known, limits, np.nan), axis=1))
     return np.asarray(np.maximum(limits, 8.0 * median[:, None]))

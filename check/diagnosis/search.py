@@ -67,7 +67,9 @@ class Search:
         """
         left = self.unexplained & ~besides
         each = (int((self.which & (far > 1.0)).sum()) for far in self.distances.values())
-        few = min(each, default=len(left)) < least_besides(len(left))
+        all_of_them = int(self.which.sum())
+        best = min(each, default=all_of_them)
+        few = best < all_of_them and best < least_besides(len(left))
         return np.zeros_like(left) if few else left
 
     def each(self, several: Sequence[tuple[Variant, ...]]) -> None:

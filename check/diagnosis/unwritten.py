@@ -55,7 +55,7 @@ def _names(value: float, parts: Sequence[FailingBlock]) -> Iterator[Names]:
         places |= {name for name, mask in one.masks(PLACES.keys() - places) if not mask.all()}
     both = any(traits(OPERATORS[part.block.operator]) >= {"y", "ho"} for part in parts)
     every = [place for place in PLACES if value or place != "everywhere"]
-    if value:
+    if value or both:
         yield (f"constant-everywhere{number}",)
     kinds = ["unwritten", *["unwritten-Ho", "unwritten-Y"] * both]
     kinds += ["unwritten-state"] * (both and not number)

@@ -113,7 +113,7 @@ def answer_command(
     from ...cases.files import check_replaceable, whole_file
     from ...cases.operators import operator_named
     from ...cases.question import QuestionError, pose
-    from ...gen.posed import answer
+    from ...gen.posed import answered_case
     from ...vectors.exchange.export import arrays_of
     from ...vectors.exchange.manifest import read_npz, stored_arrays
     from ..reports.show import case_lines
@@ -128,7 +128,7 @@ def answer_command(
         question = pose(asked, given, {name: np.array(array) for name, array in arrays.items()})
     except (QuestionError, NotParsed) as error:
         raise GrucibleError(f"{inputs}: {error}") from None
-    case = answer(question)
+    case = answered_case(question)
     for line in case_lines(case, full):
         say(line)
     if out:

@@ -131,7 +131,8 @@ def question_parts(question: Question) -> list[bytes]:
     ]
     for name, value in question.attributes.items():
         whose = "given" if name in question.given else "default"
-        lines.append(("attribute", f"{name} {whose} {_value(value)}"))
+        if value is not None:
+            lines.append(("attribute", f"{name} {whose} {_value(value)}"))
     wanted = [("output", _tensor(name, of)) for name, of in question.outputs.items()]
     return _with_arrays(lines, "input", question.inputs, wanted)
 

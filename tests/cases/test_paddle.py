@@ -22,7 +22,7 @@ from grucible.cases.operators.layout import of_each_direction
 from grucible.cases.operators.signature import DRAWN_OR_ZEROS, Attribute, Form, Operator, Tensor
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import load_spec
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 from grucible.vectors.case import Case
 
 RZC = ("r", "z", "h")
@@ -154,7 +154,7 @@ def test_it_is_asked_as_the_operators_of_others(other: str, cases: list[Case]) -
         except NotExpressible as reason:
             refused[str(reason).partition(" has ")[2]] += 1
             continue
-        back = one.answer(answer(one.question).answer.outputs)
+        back = one.answer(answered_case(one.question).answer.outputs)
         for name, wanted in case.answer.outputs.items():
             np.testing.assert_array_equal(back[name], wanted, err_msg=case.id)
     assert refused == {"no such a state of a row of length 0": 4}

@@ -16,7 +16,7 @@ from grucible.check.again import ASKED, EVERY, other_rows
 from grucible.check.examples.my_gru import run as right
 from grucible.check.observed.pool import RUN
 from grucible.check.reports.formats import report_value
-from grucible.gen.posed import NEAR, answer
+from grucible.gen.posed import NEAR, answered_case
 from grucible.vectors.block import Block
 
 FLOAT32 = "openvino.GRUSequence-5/core*/float32/*"
@@ -198,7 +198,7 @@ def test_what_must_not_be_asked_again_is_not() -> None:
 @pytest.mark.parametrize("block", core_blocks()[::41], ids=lambda block: block.path)
 def test_rows_of_a_batch_have_the_answers_of_their_own_question(block: Block) -> None:
     for part, _ in other_rows(block.rows(np.array([len(block) - 1]))):
-        exact = answer(part.question(0), nonportable=block.tier == "nonportable")
+        exact = answered_case(part.question(0), nonportable=block.tier == "nonportable")
         for reading, found in exact.answers.items():
             stored = part.answers[reading].rows(0)
             for name, array in found.outputs.items():
@@ -223,7 +223,7 @@ def test_another_reading_when_asked_again_fails() -> None:
         calls[question.id] += 1
         if calls[question.id] == 1:
             return right(question)
-        other = answer(question).answers.get(("len-zero.initial-state",))
+        other = answered_case(question).answers.get(("len-zero.initial-state",))
         return other.outputs if other else right(question)
 
     report = verify(runtime=run, select=zeros)

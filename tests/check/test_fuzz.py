@@ -36,7 +36,7 @@ from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.gen.making import Made, make_random, open_or_make
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 from grucible.vectors.hdf5 import CORE
 
 from .conftest import Command, Ended
@@ -114,7 +114,7 @@ def test_an_answer_that_was_made_together_is_the_answer_alone() -> None:
     made = make_random(streams, 0, 0, 180)
     for block in made.blocks:
         for case in block.cases() if block.tier != "nonportable" else ():
-            alone = answer(case.question)
+            alone = answered_case(case.question)
             assert (alone.tier, [*alone.stored]) == (case.tier, [*case.stored])
             for reading, found in alone.stored.items():
                 for name, array in found.outputs.items():

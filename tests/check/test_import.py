@@ -18,7 +18,7 @@ from shipped import core_cases
 from grucible import verify
 from grucible.cases.selection import selected
 from grucible.check.runtimes.runtime import load_runtime
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 from grucible.vectors.block import canonical_json
 from grucible.vectors.exchange.manifest import read_manifest
 from grucible.vectors.hdf5 import CORE
@@ -177,7 +177,7 @@ def test_wrong_numbers_of_others_are_found(tmp_path: Path, command: Command) -> 
     for row, case in enumerate(load_vectors(CORE / "onnx/gru/core.h5", ASKED)):
         if case.tier == "required" and case.attributes["linear_before_reset"]:
             other = replace(case.question, given={**case.given, "linear_before_reset": 0})
-            arrays: dict[str, Any] = {**case.inputs, **answer(other).answer.outputs}
+            arrays: dict[str, Any] = {**case.inputs, **answered_case(other).answer.outputs}
             np.savez(folder / f"t{row}.npz", **arrays)
             given = canonical_json(case.given)
             beside = f'{{"operator": "{case.operator}", "attributes": {given}}}'

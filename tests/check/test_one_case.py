@@ -105,3 +105,32 @@ def test_it_says_what_verify_says(some_vectors: Path) -> None:
         assert [getattr(one.result, name) for name in told] == [
             getattr(result, name) for name in told
         ]
+
+
+def test_a_question_of_ones_own_is_answered_as_the_vectors_are() -> None:
+    [case] = load_vectors(select="onnx.GRU-14/plain/float32/default")
+    inputs = {name: array.tolist() for name, array in case.inputs.items()}
+    typed = {name: np.asarray(value, case.inputs[name].dtype) for name, value in inputs.items()}
+    own = grucible.answer(case.operator, case.attributes, typed)
+    for name, right in case.answer.outputs.items():
+        assert own.answer.outputs[name].tobytes() == right.tobytes()
+        for kind, limits in case.answer.tolerances.items():
+            assert (own.answer.tolerances[kind][name] == limits[name]).all()
+    some = grucible.answer(case.operator, case.given, typed, outputs=["Y_h"])
+    assert [*some.answer.outputs] == ["Y_h"]
+    assert grucible.judge(some, {"Y_h": case.answer.outputs["Y_h"]}).passed
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "told"),
+    [
+        ("GRU", {}, "operator is 'GRU'; expected one of"),
+        ("onnx.GRU-14", {"hiden_size": 3}, "no attribute 'hiden_size'"),
+        ("onnx.GRU-14", {"hidden_size": 3}, "input X is missing"),
+    ],
+)
+def test_what_makes_no_question_has_no_answer(
+    operator: str, attributes: dict[str, object], told: str
+) -> None:
+    with pytest.raises(grucible.GrucibleError, match=told):
+        grucible.answer(operator, attributes, {})

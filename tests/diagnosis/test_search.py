@@ -76,6 +76,14 @@ def test_right_zeros_admit_no_large_numbers(dtype: str) -> None:
     assert 0.0 < admitted.max() <= 8.0 * 2.0**-kind.precision
 
 
+def test_right_zeros_do_not_narrow_what_other_numbers_are_admitted() -> None:
+    """A zero is off by no more than underflow; what a variant gives in its place is off as others are."""
+    limit = np.array([[1e-38, 1e-38, 1e-38, 1e-6]])
+    right, given = np.array([[0.0, 0.0, 0.0, 0.5]]), np.full((1, 1, 4), 1e-9)
+    assert (room(limit, given, right, FLOAT_TYPES["float32"]) >= 8e-6).all()
+    assert room(limit, given, np.zeros((1, 4)), FLOAT_TYPES["float32"])[0, 0, 0] < 1e-9
+
+
 def test_what_passed_contradicts_what_is_off_by_twice_what_was_admitted() -> None:
     """Rounding to sixteenths is within the loosest tolerance, and far from what float32 admits."""
     block = core_blocks(CELL)[0]
@@ -95,6 +103,10 @@ def test_what_two_variants_must_explain_is_looked_for_and_no_less() -> None:
     for covered, left in ((150, 50), (196, 4), (197, 0)):
         found.distances = {("one",): np.where(cases < covered, 0.5, np.inf)}
         assert found.left(nothing).sum() == left
+    found = Search([], cases == 0)
+    found.distances = {("one",): np.full(200, np.inf)}
+    assert found.left(nothing).sum() == 1
+    found = Search([], np.ones(200, bool))
     halves = {
         ("one",): np.where(cases < 100, 0.5, np.inf),
         ("two",): np.where(cases > 100, 0.5, np.inf),

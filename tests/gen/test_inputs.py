@@ -18,7 +18,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.specs.expand import expand
 from grucible.gen.answering import overflows, peaks
 from grucible.gen.drawing import SMALLER, draw_inputs
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 from grucible.gen.stacks import stacks
 
 SPECS = specs()
@@ -98,7 +98,7 @@ def test_the_answer_knows_nothing_of_rubbish_past_a_row_s_length(operator: str) 
         inputs = dict(planted.inputs)
         inputs["X"] = np.where(np.isfinite(inputs["X"]), inputs["X"], np.float32(0.5))
         question = replace(planted.question, inputs=inputs)
-        right = answer(question, nonportable=True).answer
+        right = answered_case(question, nonportable=True).answer
         for name, array in right.outputs.items():
             assert np.isfinite(array).all()
             np.testing.assert_array_equal(planted.answer.outputs[name], array)

@@ -14,7 +14,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs, mask_of, mask_rows
 from grucible.cases.question import QuestionError, pose
 from grucible.gen.gru import in_order, in_time, processing_order, step_numbers
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 
 KERAS = OPERATORS["keras.GRU"]
 KERNEL, RECURRENT = np.array([[0, 0, 1]], np.float32), np.zeros((1, 3), np.float32)
@@ -63,7 +63,7 @@ def outputs(mask: list[int], reading: tuple[str, ...] = (), **given: Any) -> tup
         "kernel": KERNEL,
         "recurrent_kernel": RECURRENT,
     }
-    case = answer(pose(KERAS, attributes, inputs))
+    case = answered_case(pose(KERAS, attributes, inputs))
     found = case.answers[reading]
     for (
         name,

@@ -16,7 +16,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.layout import GruInputs, gru_inputs, shared_outputs
 from grucible.gen.exact import enclosures
 from grucible.gen.exact.answers import DirectionTrace, exact_trace
-from grucible.gen.posed import answer
+from grucible.gen.posed import answered_case
 from oracle import MPMATH, Vector, quantities, round_once
 
 QUANTITIES = ("a_z", "a_r", "a_h", "z", "r", "t", "u", "state")
@@ -62,7 +62,7 @@ def test_every_quantity_is_that_of_scalars_rounded_once(question: Question) -> N
     """A row that is over has no time and no numbers; the states are those of the answer, bit by bit."""
     operator = OPERATORS[question.operator]
     inputs = gru_inputs(operator, question.attributes, question.inputs)
-    stored = shared_outputs(operator, question.attributes, answer(question).answer.outputs)
+    stored = shared_outputs(operator, question.attributes, answered_case(question).answer.outputs)
     traced = exact_trace(operator, question.attributes, question.dtype, question.inputs)
     for index, one in enumerate(traced):
         assert one.lengths.tolist() == inputs.lengths.tolist()

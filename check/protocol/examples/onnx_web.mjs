@@ -9,7 +9,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
-import { serve } from "./gru.mjs";
+import { serve } from "./grucible.mjs";
 import { open, received, sent } from "./webnn.mjs";
 
 const { provider, browser } = parseArgs({

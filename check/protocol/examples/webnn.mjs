@@ -14,7 +14,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
-import { serve } from "./gru.mjs";
+import { serve } from "./grucible.mjs";
 
 const require = createRequire(`${process.cwd()}/`); // packages are those of the current folder
 const from = (name) => require(name).default ?? require(name);

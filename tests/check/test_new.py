@@ -1,0 +1,90 @@
+"""A program that `grucible new` begins lacks nothing but the kernel."""
+
+from __future__ import annotations
+
+import importlib.util
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from grucible import verify
+from grucible.cases.operators import OPERATORS
+from grucible.check.cli.scaffolding import LANGUAGES
+
+from .conftest import Command
+
+
+def begun(command: Command, folder: Path, language: str, *more: str) -> list[str]:
+    """Begin a program in a folder; return the commands that are printed."""
+    ended = command("new", language, "-o", folder, *more)
+    assert (ended.status, ended.err) == (0, "")
+    return [line.strip() for line in ended.out.splitlines() if line.startswith("    ")]
+
+
+@pytest.mark.parametrize("language", ["c", "cpp", "rust", "js"])
+def test_a_program_speaks_the_protocol_and_gives_zeros(
+    language: str, tmp_path: Path, command: Command
+) -> None:
+    folder = tmp_path / "my gru"
+    _, *build, probe, check = begun(command, folder, language, "--operator", "onnx.GRU-14")
+    for line in (*build, probe):
+        tool = shlex.split(line)[0].replace("grucible", "node" if language == "js" else "true")
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool} here")
+    for line in build:
+        subprocess.run(shlex.split(line), cwd=folder, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert command(*shlex.split(probe)[1:]).status == 0
+        ended = command(*shlex.split(check)[1:-1], "onnx.GRU-14/plain/float32/*", "--json")
+    assert {case["verdict"] for case in ended.report["cases"]} == {"failed"}
+    assert "zero everywhere" in ended.report["diagnosis"][0]["about"]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_kernel_of_each_operator_is_begun(
+    operator: str, tmp_path: Path, command: Command
+) -> None:
+    """In C and C++ it compiles without a warning, but that it uses nothing yet; in Python it gives zeros."""
+    for language, *tool in (["c", "cc", "-std=c99"], ["cpp", "c++", "-std=c++17"]):
+        begun(command, tmp_path / language, language, "--operator", operator)
+        words = [*tool, "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-fsyntax-only"]
+        file = tmp_path / language / LANGUAGES[language].file
+        subprocess.run([*words, str(file)], check=True, capture_output=True)
+    begun(command, tmp_path, "python", "--operator", operator, "--dtype", "float32")
+    spec = importlib.util.spec_from_file_location("begun", tmp_path / "gru.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    report = verify(runtime=module.run, select=f"{operator}/plain/*", diagnosis=False)
+    found = {(one.dtype == "float32", one.verdict) for one in report.results if one.decides}
+    assert (True, "failed") in found
+    assert found <= {(True, "failed"), (True, "passed"), (False, "unsupported")}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["c", "--dtype", "fp32"], "openvino.GRUSequence-5 has no fp32; it has float32"),
+        (["c", "--operator", "GRU"], "operator is 'GRU'; expected one of openvino.GRUCell-3"),
+    ],
+)
+def test_what_cannot_be_begun_is_refused(
+    words: list[str], told: str, tmp_path: Path, command: Command
+) -> None:
+    ended = command("new", *words, "-o", tmp_path / "new")
+    assert (ended.status, ended.out) == (2, "")
+    assert told in ended.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_no_file_is_overwritten(tmp_path: Path, command: Command) -> None:
+    """Not even where another one of the program is missing."""
+    (tmp_path / "grucible.h").write_text("mine")
+    ended = command("new", "c", "-o", tmp_path)
+    assert (ended.status, "is there already; name another folder" in ended.err) == (2, True)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("grucible.h", "mine")]
