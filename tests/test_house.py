@@ -17,19 +17,19 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 206,
-    "cases": 6_002,
+    "top": 209,
+    "cases": 6_004,
     "vectors": 2_456,
-    "gen": 5_086,
-    "gen/variants": 2_961,
-    "check": 15_896,
-    "check/diagnosis": 3_207,
-    "tests": 29_443,
+    "gen": 5_105,
+    "gen/variants": 2_974,
+    "check": 16_050,
+    "check/diagnosis": 3_249,
+    "tests": 29_618,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_646, 203, 30_716
+PACKAGE, MODULES, WORDS = 29_824, 204, 30_903
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_089}
+WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
