@@ -239,11 +239,11 @@ def check_sizes(cases: Sequence[CaseSpec]) -> None:
 
 
 def chunks(cases: Sequence[CaseSpec]) -> Iterator[tuple[BlockKey, list[list[CaseSpec]]]]:
-    """Split `cases` into blocks in order of their paths, each in chunks of work, sorted by id."""
+    """Split `cases` into blocks, alike ones one after another, each in chunks of work, sorted by id."""
     blocks: dict[BlockKey, list[CaseSpec]] = {}
     for case in cases:
         blocks.setdefault(block_key(case), []).append(case)
-    for key in sorted(blocks, key=lambda key: key.path):
+    for key in sorted(blocks, key=lambda key: (key.sizes, key.path)):
         members = sorted(blocks[key], key=lambda case: case.id)
         size = chunk_size(bytes_of(members[0]))
         yield key, [members[i : i + size] for i in range(0, len(members), size)]

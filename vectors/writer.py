@@ -76,12 +76,16 @@ def write_array(group: Any, name: str, start: int, array: Array, total: int) -> 
     """Write rows of dataset `name` from `start` on; the first call makes it, with `total` rows."""
     name_of = dtype_name(array.dtype)
     stored = array.view(STORED_AS[name_of]) if name_of in STORED_AS else array
-    if name not in group:
-        little = stored.dtype.newbyteorder("<")
-        data = group.create_dataset(name, (total, *stored.shape[1:]), little)
-        if name_of in STORED_AS:
-            write_text_attribute(data, "dtype", name_of)
-    group[name][start : start + len(stored)] = stored
+    if start:
+        group[name][start : start + len(stored)] = stored
+        return
+    whole = stored if len(stored) == total else None
+    little = stored.dtype.newbyteorder("<")
+    data = group.create_dataset(name, (total, *stored.shape[1:]), little, data=whole)
+    if whole is None:
+        data[: len(stored)] = stored
+    if name_of in STORED_AS:
+        write_text_attribute(data, "dtype", name_of)
 
 
 def write_texts(group: Any, name: str, texts: Sequence[str]) -> None:
@@ -110,8 +114,7 @@ class VectorWriter:
         start = 0
         for part in parts:
             for path, array in arrays_by_path(part.inputs, part.answers).items():
-                folder, _, name = path.rpartition("/")
-                write_array(group.require_group(folder), name, start, array, len(ids))
+                write_array(group, path, start, array, len(ids))
             start += len(part)
 
     def is_incomplete(self) -> None:

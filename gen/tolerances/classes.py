@@ -132,6 +132,11 @@ def underflow_growth(function: Activation) -> float:
     return FUNCTIONS[function.name].underflow(abs(function.alpha), abs(function.beta))
 
 
+def _mark(cases: Array) -> Array | bool:
+    """Mark cases, (n, 1, 1, 1); with one word if they are all alike."""
+    return cases if cases.any() and not cases.all() else bool(cases.any())
+
+
 class Units:
     """The numbers of each class, as columns (n, 1, classes, 1).
 
@@ -152,7 +157,8 @@ class Units:
         self.state_tiny, self.operand_tiny = each("state_tiny"), each("operand_tiny")
         self.element = np.maximum(self.kept, self.unit)
         self.underflows, self.stores = (
-            numbers.any(axis=2, keepdims=True) for numbers in (self.operand_tiny, self.stored)
+            _mark(numbers.any(axis=2, keepdims=True))
+            for numbers in (self.operand_tiny, self.stored)
         )
         self._functions: dict[tuple[int, Activation], Array] = {}
         self._sums: dict[int, tuple[Array, Array, Array]] = {}

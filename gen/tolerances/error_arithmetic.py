@@ -205,7 +205,7 @@ class ErrorArithmetic:
             source = total if x.source is x.total else _through(x.source, weight.size)
         else:
             total = source = x.share * wide(magnitude) + x.least * wide(weight.sums)
-        spread = x.total.sum(-1, keepdims=True) if self.units.underflows.any() else NONE
+        spread = x.total.sum(-1, keepdims=True) if self.units.underflows is not False else NONE
         errors = (x.linear.through(weight.of_rows), total, source, spread)
         return self._product(x.value, magnitude, weight, x.size, *errors)
 

@@ -166,12 +166,12 @@ class Sum:
     def __add__(self, other: Any) -> Sum:
         if not isinstance(other, Sum):
             other = replace(self, value=other.value, products=(), biases=(), addends=(other,))
-        return replace(
-            self,
-            value=self.value + other.value,
-            products=self.products + other.products,
-            biases=self.biases + other.biases,
-            addends=self.addends + other.addends,
+        return type(self)(  # `replace` would take as long as the sum itself
+            self.units,
+            self.value + other.value,
+            self.products + other.products,
+            self.biases + other.biases,
+            self.addends + other.addends,
         )
 
     def __getitem__(self, index: Any) -> Sum:
@@ -209,11 +209,11 @@ class Sum:
         bias = wide(sum(self.biases[1:], self.biases[0])) if self.biases else 0.0
         magnitude = _sum([wide(_sum([one.magnitude for one in products])), carried])
         rounding = np.asarray(of_products * magnitude + (of_biases * bias + absolute))
-        if units.underflows.any():
+        if units.underflows is not False:
             operands = wide(_sum([one.operands for one in products]))
             operands = _sum([operands + len(self.biases), *(one.spread for one in products)])
             rounding += _only(units.underflows, units.operand_tiny * operands)
-        if units.stores.any():
+        if units.stores is not False:
             parts = wide(_sum([one.size for one in products]))
             if len(products) > 1:
                 stored = 3.0 * (parts + bias) + 2.0 * carried + wide(result)
@@ -229,6 +229,6 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     return sum(given[1:], given[0]) if given else NONE
 
 
-def _only(cases: Array, bound: Array) -> Array:
+def _only(cases: Array | bool, bound: Array) -> Array:
     """Take a bound of the marked cases; of others it would be 0, times what may be infinite."""
-    return bound if cases.all() else np.where(cases, bound, 0.0)
+    return bound if cases is True else np.where(cases, bound, 0.0)
