@@ -20,14 +20,14 @@ LINES = {
     "top": 209,
     "cases": 6_004,
     "vectors": 2_459,
-    "gen": 5_111,
+    "gen": 5_113,
     "gen/variants": 2_974,
     "check": 16_050,
     "check/diagnosis": 3_249,
     "tests": 29_669,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_833, 204, 30_903
+PACKAGE, MODULES, WORDS = 29_835, 204, 31_185
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""

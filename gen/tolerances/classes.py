@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -132,9 +133,10 @@ def underflow_growth(function: Activation) -> float:
     return FUNCTIONS[function.name].underflow(abs(function.alpha), abs(function.beta))
 
 
-def _mark(cases: Array) -> Array | bool:
+def _mark(cases: Any) -> Array | bool:
     """Mark cases, (n, 1, 1, 1); with one word if they are all alike."""
-    return cases if cases.any() and not cases.all() else bool(cases.any())
+    found: Array | bool = cases if cases.any() and not cases.all() else bool(cases.any())
+    return found
 
 
 class Units:
