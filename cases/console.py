@@ -68,6 +68,11 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
+def find_page(name: str) -> str:
+    """Find a page, such as cases/README.md: in the checkout one is in, or where grucible is installed."""
+    return name if Path(name).is_file() else str(Path(__file__).parents[1] / name)
+
+
 def say(line: str = "", *, err: bool = False) -> None:
     """Print an escaped line to standard output or, with `err`, to standard error.
 

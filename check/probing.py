@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import click
 
-from ..cases.console import format_command, say
+from ..cases.console import find_page, format_command, say
 from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
@@ -78,8 +78,8 @@ class ProbeStep(NamedTuple):
 def probe_command(words: tuple[str, ...], timeout: float) -> None:
     """Talk to a program step by step, and say what is wrong with its protocol.
 
-    COMMAND is a program in any language that answers questions on its standard input and output
-    (check/protocol/README.md). Each step is a line. The first wrong step also shows the bytes that
+    COMMAND is a program in any language that answers questions on its standard input and output.
+    Each step is a line. The first wrong step also shows the bytes that
     came, what was expected, and what to change. `grucible check` judges the program's numbers.
 
     Exit status 0: the protocol is right; 1: something is wrong.
@@ -102,7 +102,8 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
             for line in wrap(f"remedy: {step.remedy}", 4, 14, cut=False):
                 say(line)
             say("")
-            say("how it should be: check/protocol/README.md, with complete programs beside it")
+            page = find_page("check/protocol/README.md")
+            say(f"how it should be: {page}, with complete programs beside it")
             raise SystemExit(1)
     say("")
     say("the protocol is right. Judge the numbers with:")

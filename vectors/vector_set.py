@@ -162,7 +162,10 @@ def load_vectors(
 
 def _files(root: Path) -> list[tuple[Path, str]]:
     """Return the vector files at `root` with their relative paths, those of plain themes first."""
-    made = f"make vectors with: {format_command('gen', (), ['-o', root])}"
+    folder = root.parent if root.suffix == ".h5" else root  # gen makes a folder of files
+    made = (
+        f"make vectors with: {format_command('gen', (), ['-o', folder if folder.name else 'out'])}"
+    )
     try:
         if root.is_file():
             return [(root, root.name)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ...cases.console import format_command, put, say
+from ...cases.console import find_page, format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
 from ...cases.strict_json import format_json
@@ -78,7 +78,7 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
             progress.say(f"{files.questions}: {counted}")
     questions, answers = (shlex.quote(str(path)) for path in written[0])
     each = "it" if len(written) == 1 else f"each of these {len(written)}"
-    say(f"answer {each} with a program (see check/protocol/README.md):")
+    say(f"answer {each} with a program (see {find_page('check/protocol/README.md')}):")
     say(f"  ./my_gru < {questions} \\")
     say(f"    > {answers}")
     say("then judge the answers:")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from ...cases.console import Progress, show_progress
+from ...cases.console import Progress, find_page, show_progress
 from ...cases.selection import DTYPES, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
@@ -95,7 +95,7 @@ JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
 JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
-    "COMMAND', a program in any language (check/protocol/README.md)."
+    f"COMMAND', a program in any language ({find_page('check/protocol/README.md')})."
 )
 
 

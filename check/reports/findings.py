@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from ...cases.console import format_command
+from ...cases.console import find_page, format_command
 from ...cases.operators import OPERATORS
 from ..diagnosis.finding import Diagnosis, Finding
 from ..judging.case_result import CaseResult, mask
@@ -117,7 +117,7 @@ def notes(finding: Finding) -> Iterator[str]:
     if finding.not_everywhere:
         yield f"not everywhere: {finding.contradicted} cases that would show it passed"
     if finding.silent:
-        page = f"cases/{OPERATORS[finding.operator].owner}/LEDGER.md"
+        page = find_page(f"cases/{OPERATORS[finding.operator].owner}/LEDGER.md")
         entries = ", ".join(finding.silent)
         yield f"({entries} in {page}: the text is silent, and the owner's runtime decides)"
 

@@ -126,7 +126,8 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
         for text in _accepted(mine):
             yield from wrap(text, 6, 8, cut=False)
     yield from ["", *(f"{word:11}{text}" for word, text in (_STATUSES | _LEGEND).items())]
-    first = next((r for r in profile.rows if r.status == "wrong"), profile.rows[0])
+    order = {"wrong": 0, "right": 1}  # what is not answered tells least
+    first = min(profile.rows, key=lambda row: order.get(row.status, 2))
     yield f"what is asked: {format_command('show', first.cases[:1])}"
 
 

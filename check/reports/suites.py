@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...cases.console import format_table
+from ...cases.console import find_page, format_table
 from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import one_of, stack
@@ -83,7 +83,7 @@ def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
         yield from wrap(about, 2, 4)
     if variant.ledger:
         owners = dict.fromkeys(OPERATORS[operator].owner for operator in operators)
-        pages = " and ".join(f"cases/{owner}/LEDGER.md" for owner in owners)
+        pages = " and ".join(find_page(f"cases/{owner}/LEDGER.md") for owner in owners)
         yield f"  ledger: {variant.ledger} in {pages}"
     yield from (f"  reported: {link}" for link in variant.links)
     for operator in operators:

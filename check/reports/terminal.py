@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from ...cases.console import escape, format_table
+from ...cases.console import escape, find_page, format_table
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import READINGS, STORED, about
 from ...cases.selection import WHOLE
@@ -191,7 +191,7 @@ def _readings(report: Report) -> Iterator[str]:
         if set(followed) == {STORED}:
             continue
         owners = {OPERATORS[r.operator].owner for r in report.results if ledger in r.followed}
-        pages = " and ".join(f"cases/{owner}/LEDGER.md" for owner in sorted(owners))
+        pages = " and ".join(find_page(f"cases/{owner}/LEDGER.md") for owner in sorted(owners))
         same = "" if len(followed) == 1 else ", not the same in every case"
         title = f"the reading followed where the text is ambiguous ({ledger} in {pages}){same}:"
         yield from ["", *wrap(title, 0, 2, cut=False)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from grucible.cases.console import (
     MOST_SENTENCE,
     escape,
+    find_page,
     format_error,
     format_own_error,
     format_table,
     shorten,
     show_progress,
 )
+from grucible.cases.specs.spec_file import SHIPPED
 
 
 class Silent(ValueError):
@@ -89,3 +92,11 @@ def test_progress_is_drawn_on_a_terminal_alone(
     with show_progress("counting", 0) as progress:
         progress.advance(1)
     assert sys.stderr.getvalue() == ""  # type: ignore[union-attr]
+
+
+def test_a_page_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Path(find_page("cases/README.md")).samefile(SHIPPED / "README.md")
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases/README.md").touch()
+    assert find_page("cases/README.md") == "cases/README.md"
