@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 209,
-    "cases": 6_004,
-    "vectors": 2_459,
-    "gen": 5_113,
+    "cases": 6_009,
+    "vectors": 2_462,
+    "gen": 5_115,
     "gen/variants": 2_974,
-    "check": 16_050,
+    "check": 16_052,
     "check/diagnosis": 3_249,
-    "tests": 29_669,
+    "tests": 29_680,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_835, 204, 31_185
+PACKAGE, MODULES, WORDS = 29_847, 204, 31_185
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""
