@@ -103,7 +103,7 @@ def machines(folder: Path, workers: int = 2, *words: str, **environment: str) ->
 def threads(address: str) -> int:
     from distributed import Client
 
-    with Client(address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+    with Client(address, set_as_default=False) as client:
         return sum(client.nthreads().values())
 
 

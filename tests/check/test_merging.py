@@ -55,7 +55,7 @@ def mostly_keeps_h0(question: Question) -> Mapping[str, Array]:
 def noisy(question: Question) -> Mapping[str, Array]:
     """Add what nothing explains."""
     outputs = run(question)
-    return {k: v + 0.1 * np.sin(np.arange(v.size)).reshape(v.shape) for k, v in outputs.items()}  # type: ignore[misc]
+    return {k: v + 0.1 * np.sin(np.arange(v.size)).reshape(v.shape) for k, v in outputs.items()}
 
 
 KERNELS: dict[str, tuple[Kernel, str, Sequence[Expectation]]] = {
@@ -66,8 +66,8 @@ KERNELS: dict[str, tuple[Kernel, str, Sequence[Expectation]]] = {
         some_fail,
         CELL,
         [
-            Expectation("*clip0.1*", "known", message="clip"),
-            Expectation("*/float64/*", "known", diagnosis="clip-ignored"),
+            Expectation("*clip0.1*", "known", message=("clip",)),
+            Expectation("*/float64/*", "known", diagnosis=("clip-ignored",)),
             Expectation("*/float16/default", "stale"),
             Expectation("*/float64/*relu*", "of another"),
         ],
