@@ -106,7 +106,7 @@ def apply_expectations(
 def find_uses(report: Report, left_out: Collection[str]) -> Report:
     """Find the use of each expectation of a report; `left_out` are globs that name cases not selected.
 
-    In a report that was interrupted or is one of several, nothing is stale.
+    In a report that is unfinished or one of several, nothing is stale.
     """
     known, judged = Expectations(report.expectations), [*_judged(report)]
     uses = [Use(one, left_out=one.cases in left_out) for one in report.expectations]
@@ -117,7 +117,7 @@ def find_uses(report: Report, left_out: Collection[str]) -> Report:
     ids = Ids(found.id for found in judged)
     for use in uses:
         _find_stale(use, ids, known)
-        if report.interrupted or report.shard != WHOLE:
+        if report.unfinished or report.shard != WHOLE:
             use.stale, use.not_judged = "", use.not_judged or bool(use.stale)
     return replace(report, uses=tuple(uses))
 

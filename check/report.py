@@ -72,6 +72,8 @@ class Report:
     """The number of cases that passed and were asked again; wrong answers then make them fail."""
     interrupted: bool = False
     """Whether a signal or an error ended the check: `results` has the cases that were compared before."""
+    stopped: bool = False
+    """Whether no more was asked after as many failures as were waited for."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
     """The error that ended the check, such as one about a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)
@@ -115,9 +117,14 @@ class Report:
         if any(result.wrong for result in self.results) or any(r.wrong for r in self.refusals):
             return "does not conform"
         nothing = self._nothing
-        if self.interrupted or self.counts["missing"] or nothing or self.unjudged:
+        if self.unfinished or self.counts["missing"] or nothing or self.unjudged:
             return "incomplete"
         return "conforms where supported" if self.counts["unsupported"] else "conforms"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether there are cases that nobody asked."""
+        return self.interrupted or self.stopped
 
     @property
     def _nothing(self) -> bool:

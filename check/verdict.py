@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -47,8 +48,8 @@ class Demand:
     matches. With `strict`, questions that must be refused are asked too, and accepting one is a failure.
     Stale expectations make the exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the
     answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
-    passed is asked again. `layers` has the layer of a model that each case belongs to, by id: one may be
-    wrong alone.
+    passed is asked again. After `maxfail` unexpected failures, no more is asked. `layers` has the layer of a
+    model that each case belongs to, by id: one may be wrong alone.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -58,6 +59,7 @@ class Demand:
     strict: bool = False
     allow_stale: bool = False
     recompute: float = 0.0
+    maxfail: int | None = None
     again: bool = True
     layers: Mapping[str, str] = field(default_factory=dict)
 
@@ -150,9 +152,12 @@ def judge(
         try:
             for part in observe(vectors, source, advance):
                 seen.see(part)
-            if demand.again:
+                if seen.stopped:
+                    break
+            if demand.again and not seen.stopped:
                 seen.again.ask(source, demand.criteria)
-            if demand.strict:  # of the cases' operators and dtypes, or of all without cases
+            if demand.strict and not seen.stopped:
+                # of the cases' operators and dtypes, or of all without cases
                 parts = [case_id.split("/") for case_id in vectors.whole.ids]
                 operators, dtypes = {one[0] for one in parts}, {one[2] for one in parts}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select, vectors.shard)
@@ -166,7 +171,8 @@ def judge(
             raise GrucibleError(why)
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
-        report = replace(seen.report(vectors, source, found, interrupted), broken_by=broken)
+        report = seen.report(vectors, source, found, interrupted)
+        report = replace(report, broken_by=broken, stopped=seen.stopped)
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 
@@ -210,7 +216,17 @@ class _Seen:
     origins: dict[str, Origin] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
     recomputed: int = 0
+    unexpected: int = 0
     refusals: list[Refusal] = field(default_factory=list)
+
+    @cached_property
+    def _known(self) -> Expectations:
+        return Expectations(self.demand.expectations)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether as many cases failed as are waited for."""
+        return self.demand.maxfail is not None and self.unexpected >= self.demand.maxfail
 
     def see(self, part: Slice) -> None:
         """Judge the cases of a slice, after a share of their answers was evaluated anew."""
@@ -226,10 +242,12 @@ class _Seen:
         check_classes(file.path, block)
         found = judge_block(file.relative, block, part.observed, grade)
         see_growth(self.growth.setdefault(block.dtype, Growth()), part, found, criterion)
-        self.results += [
+        results = [
             replace(one, traits=traits, must_support=bool(require) and selected(one.id, require))
             for one, traits in zip(found, find_traits(block), strict=True)
         ]
+        self.results += results
+        self.unexpected += sum(one.wrong and not self._known.of(one.id) for one in results)
         if self.demand.again:
             self.again.see(block, found)
         if self.demand.diagnose:

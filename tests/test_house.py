@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_462,
     "gen": 5_115,
     "gen/variants": 2_974,
-    "check": 16_052,
+    "check": 16_099,
     "check/diagnosis": 3_249,
-    "tests": 29_680,
+    "tests": 29_763,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_847, 204, 31_185
+PACKAGE, MODULES, WORDS = 29_894, 204, 31_242
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""

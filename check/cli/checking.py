@@ -79,6 +79,9 @@ REPORTS = options.together(
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 proves a file from elsewhere.")  # fmt: skip
+@click.option("--maxfail", type=click.IntRange(1), metavar="N",
+              help="Ask no more after N failures that are not expected.")  # fmt: skip
+@click.option("-x", "first", is_flag=True, help="The same as --maxfail 1.")
 @options.LIMITS
 @options.JOBS
 @SCHEDULER
@@ -99,6 +102,8 @@ def check_command(
     as_json: bool,
     no_diagnose: bool,
     recompute: float | None,
+    maxfail: int | None,
+    first: bool,
     timeout: float,
     memory: int | None,
     jobs: int | None,
@@ -120,11 +125,9 @@ def check_command(
     given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
     _check_side_by_side(runtimes, reports, given)
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
-    if bool(runtimes) == (outputs is not None):
-        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
-    if outputs and (strict or scheduler):
-        raise click.UsageError("--strict and --scheduler go with --runtime: outputs are only read")
-    demands = not no_diagnose, strict, allow_stale, recompute or 0.0
+    maxfail = 1 if first else maxfail
+    _check_source(runtimes, outputs, scheduler, strict=strict, maxfail=maxfail)
+    demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
     try:
@@ -218,6 +221,23 @@ def parse_reports(
     return files
 
 
+def _check_source(
+    runtimes: Sequence[str],
+    outputs: Path | None,
+    scheduler: str | None,
+    *,
+    strict: bool,
+    maxfail: int | None,
+) -> None:
+    """Raise click.UsageError unless answers come from one place, which can do what is asked of it."""
+    if bool(runtimes) == (outputs is not None):
+        raise click.UsageError("give one of --runtime NAME and --outputs PATH")
+    if outputs and (strict or scheduler):
+        raise click.UsageError("--strict and --scheduler go with --runtime: outputs are only read")
+    if maxfail and scheduler:
+        raise click.UsageError("--maxfail does not go with --scheduler: its parts are judged apart")
+
+
 def _check_side_by_side(
     runtimes: Sequence[str], reports: Sequence[str], given: Mapping[str, object]
 ) -> None:
@@ -250,8 +270,8 @@ def _write_list(
     listed: FindingList, report: Report, vectors: Path | None, select: Sequence[str]
 ) -> Report:
     """Write the list of what fails in a report; return the report with that list expected."""
-    if report.interrupted or report.diagnosis.broke_off:
-        why = "check was interrupted" if report.interrupted else "diagnosis broke off"
+    if report.unfinished or report.diagnosis.broke_off:
+        why = "check did not ask all cases" if report.unfinished else "diagnosis broke off"
         say(f"{listed.path}: not written, for the {why}", err=True)
         return report
     entries, changes = write_list(listed, report, vectors, select)

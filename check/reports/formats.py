@@ -45,6 +45,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "grucible_report": 3,
         "verdict": report.verdict,
         "interrupted": report.interrupted,
+        "stopped": report.stopped,
         "shard": str(report.shard),
         "select": list(report.select),
         "runtime": {"name": report.runtime, "version": report.runtime_version},
@@ -255,7 +256,7 @@ def _mark_case(report: Report, result: CaseResult) -> _Mark | None:
             lines += ["", *result.fault.traceback]
         kind = "error" if result.verdict == "error" else "failure"
         return (kind, lines[0], lines, " and ".join(finding.names) if finding else what)
-    if result.verdict == "missing" and result.decides and not report.interrupted:
+    if result.verdict == "missing" and result.decides and not report.unfinished:
         return ("error", f"missing: {result.message}", [], "missing")
     if result.verdict in ("unsupported", "missing"):
         return ("skipped", f"{result.verdict}: {result.message}", [], "")
