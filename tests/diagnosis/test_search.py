@@ -107,11 +107,10 @@ def test_what_two_variants_must_explain_is_looked_for_and_no_less() -> None:
     found.distances = {("one",): np.full(200, np.inf)}
     assert found.left(nothing).sum() == 1
     found = Search([], np.ones(200, bool))
-    halves = {
+    found.distances = {
         ("one",): np.where(cases < 100, 0.5, np.inf),
         ("two",): np.where(cases > 100, 0.5, np.inf),
     }
-    found.distances = halves
     assert found.left(nothing).sum() == 1
     assert found.unexplained.sum() == 1
 
