@@ -19,7 +19,7 @@ _COMMANDS = {
     "model": ("check.model.cli", "Judge every GRU of your own model, layer by layer."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
     "fuzz": ("check.cli.fuzzing", "Ask random questions without end, and keep what fails."),
-    "new": ("check.cli.scaffolding", "Begin a runtime of your own, in Python, C, C++, Rust or JavaScript."),
+    "new": ("check.cli.scaffolding", "Begin a runtime of your own, in Python, C, C++, Rust or JS."),
     "probe": ("check.probing", "Say what is wrong with how a program speaks the protocol."),
     "profile": ("check.cli.asking", "Show what a runtime can do, feature by feature."),
     "run": ("check.cli.asking", "Run a runtime on vectors and keep its outputs."),
