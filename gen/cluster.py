@@ -41,7 +41,7 @@ class Cluster:
         self.threads = sum(client.nthreads().values())
 
     def on_each(self, function: Callable[..., T], *given: Any) -> dict[str, T | Exception]:
-        """Call a function in a task on each worker; return what it gives or raises, by worker."""
+        """Call a function in a task on each worker that stays; return what it gives or raises, by worker."""
         submit = self._client.submit
         futures = {
             one: submit(function, *given, workers=[one], pure=False)
@@ -49,10 +49,14 @@ class Cluster:
         }
         found: dict[str, T | Exception] = {}
         for worker, future in futures.items():
-            try:
-                found[worker] = future.result(timeout=_LOAD)
-            except Exception as error:
-                found[worker] = error
+            left = _LOAD
+            while worker not in found and worker in self._client.nthreads():
+                try:
+                    found[worker] = future.result(timeout=1)
+                except Exception as error:
+                    left -= 1
+                    if not isinstance(error, TimeoutError) or future.done() or not left:
+                        found[worker] = error
         return found
 
     def in_order(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Any]]:

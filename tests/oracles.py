@@ -38,7 +38,8 @@ def exact_outputs(
 
 def _outputs(question: Question, numbers: Any, readings: ReadingNames) -> dict[str, Any]:
     owner = OPERATORS[question.operator].owner
-    attributes, inputs = question.attributes, question.inputs
+    inputs = question.inputs
+    attributes = {name: value for name, value in question.attributes.items() if value is not None}
     if owner in _BY_NAMES:
         followed = frozenset(readings)
         return _BY_NAMES[owner](attributes, inputs, numbers=numbers, readings=followed)

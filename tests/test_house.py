@@ -20,14 +20,14 @@ LINES = {
     "top": 209,
     "cases": 6_009,
     "vectors": 2_462,
-    "gen": 5_115,
+    "gen": 5_119,
     "gen/variants": 2_974,
     "check": 16_099,
     "check/diagnosis": 3_249,
-    "tests": 29_762,
+    "tests": 29_764,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_894, 204, 31_242
+PACKAGE, MODULES, WORDS = 29_898, 204, 31_242
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""

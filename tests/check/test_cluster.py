@@ -68,7 +68,7 @@ def start(*words: str | Path, **environment: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", *map(str, words)]
     path = os.pathsep.join(filter(None, [environment.pop("PYTHONPATH", ""), str(HERE)]))
     return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
         env={**os.environ, **environment, "PYTHONPATH": path},
     )  # fmt: skip
 
@@ -216,6 +216,7 @@ def test_a_worker_that_dies_costs_no_question(tmp_path: Path) -> None:
              "--cases", 200, "-o")  # fmt: skip
     here = {**os.environ, "PYTHONPATH": str(HERE)}
     ended(grucible(*words, tmp_path / "a", "--report", f"json={tmp_path / 'a.json'}", env=here), 1)
+    (tmp_path / "asked").unlink()
     with machines(tmp_path) as found:
         process = grucible(*words, tmp_path / "b", "--report", f"json={tmp_path / 'b.json'}",
                            "--scheduler", found.address, env=here)  # fmt: skip
