@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +15,7 @@ from grucible.cases.operators.signature import Operator
 from grucible.cases.specs.expand import CaseSpec
 from grucible.gen.drawing import make_chunks
 from grucible.gen.exact.enclosures import outputs_by_arb
+from grucible.gen.making import Made, make_random
 from grucible.vectors.block import Block
 
 
@@ -45,3 +48,10 @@ def exact_answer(
         {tensor.role_in(attributes) for tensor in present},
     )
     return operator_outputs(operator, attributes, roles, absent)
+
+
+def make_until_killed(streams: Any, seed: int, start: int, stop: int) -> Made:
+    """Make random questions, up to those of the fourth chunk; a process finds this function in this module."""
+    if start >= 64 + 128 + 256:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return make_random(streams, seed, start, stop)

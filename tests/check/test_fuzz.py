@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import signal
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from drawn import make_until_killed
 
 from grucible import GrucibleError, Question, Unsupported, load_vectors, verify
 from grucible.cases.dtypes import Array
@@ -35,7 +34,7 @@ from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
-from grucible.gen.making import Made, make_random, open_or_make
+from grucible.gen.making import make_random, open_or_make
 from grucible.gen.posed import answered_case
 from grucible.vectors.hdf5 import CORE
 
@@ -438,15 +437,9 @@ def test_ctrl_c_keeps_what_was_found() -> None:
     assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
 
 
-def _make_chunks_that_were_submitted_first(streams: Any, seed: int, start: int, stop: int) -> Made:
-    if start >= 64 + 128 + 256:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return make_random(streams, seed, start, stop)
-
-
 def test_a_process_that_is_killed_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grucible.check.fuzz.FIRST", 64)
-    monkeypatch.setattr("grucible.check.fuzz.make_random", _make_chunks_that_were_submitted_first)
+    monkeypatch.setattr("grucible.check.fuzz.make_random", make_until_killed)
     found = fuzzed(small_clip_ignored, 600, jobs=2)
     assert "was killed" in found.stopped
     assert found.new[0].count == found.counts["failed"] > 0
