@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_974,
     "check": 16_099,
     "check/diagnosis": 3_249,
-    "tests": 29_767,
+    "tests": 29_775,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 29_898, 204, 31_242

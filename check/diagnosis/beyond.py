@@ -75,12 +75,12 @@ class _Tried:
 
     def solve(self, several: Sequence[Steps]) -> list[Steps]:
         """Solve for terms, and fit numbers, on the steps that nothing gives; return those left then."""
-        left = [one for one in several if not self._known(one)]
-        small = [one for one in left if one.part.work <= SOLVED]
-        found = solved(small)
+        several = [one for one in several if not self._known(one)]
+        small = [one for one in several if one.part.work <= SOLVED]
+        left, found = [one for one in several if one.part.work > SOLVED], solved(small)
         for place, one in enumerate(small):
             whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
-            left = [other for other in left if other is not one] if any(whole) else left
+            left += [] if any(whole) else [one]
         return left
 
     def _known(self, steps: Steps) -> bool:

@@ -177,3 +177,11 @@ def test_nothing_there_says_how_to_make_some(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "absent"):
         with pytest.raises(VectorFileError, match=f"^{path}: .*grucible gen -o"):
             list(load_vectors(path))
+
+
+@pytest.mark.parametrize(
+    ("missing", "folder"), [("nothere.h5", "out"), ("a/b.h5", "a"), ("a", "a")]
+)
+def test_what_is_missing_is_made_in_a_folder(missing: str, folder: str) -> None:
+    with pytest.raises(VectorFileError, match=f"make vectors with: grucible gen -o {folder}$"):
+        open_set(Path(missing))
