@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 
 ROOMS = ["cases", "gen", "vectors", "check", "__init__.py", "__main__.py", "py.typed"]
+MOST_BYTES = 7_000_000
+"""Maximum bytes of a wheel; one with packed vectors (vectors/packed.py) has 4.7 MB, another 13."""
 NOT_IN_SDIST = (".ci/", ".git", ".pre-commit-config.yaml")
 
 
@@ -30,6 +32,8 @@ def main(dist: Path) -> None:
         *(f"the wheel has {name}" for name in installed - tracked(*ROOMS)),
         *(f"the sdist lacks {name}" for name in source - shipped),
     ]
+    if (size := wheel.stat().st_size) > MOST_BYTES:
+        wrong.append(f"the wheel has {size:,} bytes; expected at most {MOST_BYTES:,}")
     print("\n".join(sorted(wrong)) or f"{wheel.name} and {sdist.name} hold what they must")
     sys.exit(bool(wrong))
 

@@ -14,7 +14,6 @@ for that. A case may ask for any input to be larger or smaller by a power of two
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from ..cases.selection import Shard
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS, scale_of
 from ..vectors.block import Block, BlockKey
+from ..vectors.packed import ATTEMPTS, draw_numbers
 from .answering import Batch, answer_batches, concatenate, find_nonportable
 
 SMALLER = 6
@@ -70,21 +70,18 @@ def _draw(cases: Sequence[CaseSpec], seed: int, attempt: int) -> Arrays:
             arrays[tensor.name] = rows.astype(numpy_dtype(cases[0].types[tensor.type]))
             continue
         shape = operator.shape(tensor, attributes, cases[0].sizes)
-        count, weight = math.prod(shape), tensor.role_in(attributes) in ("w", "r")
-        words, scale = np.zeros((len(cases), count), np.uint64), scale_of(tensor.name)
-        bits, exponent = np.full((2, len(cases), 1), dtype.precision)
+        role, scale = tensor.role_in(attributes), scale_of(tensor.name)
+        weight, halved = role in ("w", "r"), coarse and role == "b"
+        recipes = np.zeros((len(cases), 4), np.int64)
         for row, case in enumerate(cases):
-            if tensor.name not in case.zeros:
-                words[row] = _words(f"{case.id}\0{seed}\0{attempt}\0{tensor.name}", count)
-            if weight:
-                bits[row] = DRAWS[case.draw].weight_bits or dtype.precision
+            if tensor.name in case.zeros:
+                continue
+            bits = (DRAWS[case.draw].weight_bits if weight else None) or dtype.precision
             scaled = case.factors[scale] or not weight
-            exponent[row] = exponents[row][tensor.name] - (0 if scaled else smaller)
-        mantissas = _mantissas(words, bits)
-        if tensor.role_in(attributes) == "b" and coarse:
-            mantissas = 2.0 * np.copysign(np.maximum(np.abs(mantissas) // 2.0, 1.0), mantissas)
-        values = np.ldexp(mantissas, exponent - bits)  # exact
-        values[[tensor.name in case.zeros for case in cases]] = 0.0
+            exponent = exponents[row][tensor.name] - (0 if scaled else smaller)
+            recipes[row] = attempt, bits, exponent, halved
+        ids = [case.id for case in cases]
+        values = draw_numbers(tensor.name, ids, seed, recipes, math.prod(shape))
         arrays[tensor.name] = values.reshape(len(cases), *shape).astype(dtype.numpy)
     for row, case in enumerate(cases):
         _plant(operator, case, dtype, {name: array[row] for name, array in arrays.items()})
@@ -93,26 +90,6 @@ def _draw(cases: Sequence[CaseSpec], seed: int, attempt: int) -> Arrays:
 
 def _time(operator: Operator, case: CaseSpec) -> int:
     return next(case.sizes[symbol] for symbol, axis in operator.sizes.items() if axis == "time")
-
-
-_PHILOX = np.random.Philox(0)
-_START: dict[str, Any] = dict(_PHILOX.state)
-"""A generator's state before its first word: to set it takes a tenth of the time of a new generator."""
-
-
-def _words(name: str, count: int) -> Array:
-    """Draw `count` words by a name."""
-    key = np.frombuffer(hashlib.sha256(name.encode()).digest()[:16], "<u8")
-    start: Any = _START | {"state": {"counter": np.zeros(4, np.uint64), "key": key}}
-    with _PHILOX.lock:
-        _PHILOX.state = start
-        return np.asarray(_PHILOX.random_raw(count, True))
-
-
-def _mantissas(words: Array, bits: Array) -> Array:
-    """Make signed integers n, 0 < |n| < 2^bits, as float64, of words."""
-    magnitude = np.maximum(words >> (64 - bits).astype(np.uint64), np.uint64(1)).astype(np.float64)
-    return np.asarray(np.where(words & np.uint64(1), magnitude, -magnitude))
 
 
 def exponents_of(case: CaseSpec) -> dict[str, int]:
@@ -163,8 +140,6 @@ def _plant(operator: Operator, case: CaseSpec, dtype: FloatType, arrays: Arrays)
             array[...] = np.ldexp(array.astype(np.float64), down).astype(dtype.numpy)
 
 
-ATTEMPTS = range(24)
-"""The draws of a case, one after another until one can be kept."""
 FEW_ATTEMPTS = (0, 7)
 """The draws of a case of a random space: there are others to ask."""
 CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256

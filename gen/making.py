@@ -22,9 +22,10 @@ from ..cases.specs.random_space import THEME, RandomSpace, numbered, usual_space
 from ..cases.specs.spec_file import SHIPPED, CaseSpecFile, Drawn, find_specs
 from ..vectors.block import Block, BlockKey
 from ..vectors.digest import GENERATOR
+from ..vectors.packed import ATTEMPTS
 from ..vectors.vector_set import VectorSet
 from ..vectors.writer import new_vector_file
-from .drawing import ATTEMPTS, FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks
+from .drawing import FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks
 
 SPECS = (".yaml", ".yml")
 """Endings of case specs, whose cases are made where a command takes vectors."""

@@ -19,6 +19,7 @@ import numpy as np
 from ..cases.apart import NotParsed, Tree, parse_apart
 from ..cases.dtypes import Array, dtype_name, numpy_dtype
 from ..cases.errors import GrucibleError, VectorFileError
+from .packed import PACKED, unpack
 
 FORMAT_VERSION = 2
 VECTORS = "grucible vectors"
@@ -125,12 +126,19 @@ def _parse(path: Path, kind: str, *, whole: bool) -> Tree:
         raise VectorFileError(f"{path}: no such file; expected {kind} (HDF5)")
     try:
         if path.resolve().is_relative_to(CORE.resolve()):
-            return read_file(str(path), whole)
+            return _unpacked(read_file(str(path), whole))
         return parse_apart(read_file, str(path.absolute()), whole)
     except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
         raise VectorFileError(f"{path}: is damaged ({error})") from None
     except GrucibleError as error:
         raise VectorFileError(f"{path}: {error}; expected {kind}") from None
+
+
+def _unpacked(tree: Tree) -> Tree:
+    if tree["attributes"].get("format") == PACKED:
+        unpack(tree)
+        tree["attributes"]["format"] = VECTORS
+    return tree
 
 
 def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
