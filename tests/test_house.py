@@ -19,15 +19,15 @@ ROOMS = ("cases", "vectors", "gen", "check")
 LINES = {
     "top": 209,
     "cases": 6_009,
-    "vectors": 2_462,
-    "gen": 5_119,
+    "vectors": 2_610,
+    "gen": 5_095,
     "gen/variants": 2_974,
     "check": 16_099,
     "check/diagnosis": 3_249,
-    "tests": 29_775,
+    "tests": 29_842,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 29_898, 204, 31_242
+PACKAGE, MODULES, WORDS = 30_022, 205, 31_280
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""
