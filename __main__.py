@@ -27,7 +27,7 @@ _COMMANDS = {
     "show": ("check.cli.one_case", "Show one case."),
     "shrink": ("check.cli.one_case", "Find the smallest case that still fails the same way."),
     "trace": ("check.cli.one_case", "Show every step of one case, and where a runtime leaves it."),
-    "explain": ("check.cli.scoring", "Explain a misreading, and show the cases that catch it."),
+    "explain": ("check.cli.scoring", "Explain a misreading, or an entry of the owners' ledgers."),
     "score": ("check.cli.scoring", "Show which misreadings of the specification vectors would catch."),
     "export": ("vectors.cli", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
     "import": ("check.importing.cli", "Make vectors of cases in other formats: exports, ONNX's tests."),

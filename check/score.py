@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cases.console import suggest
 from ..cases.errors import GrucibleError
+from ..cases.ledger import ledger_entries
 from ..cases.operators import OPERATORS
 from ..cases.operators.values import value_text
 from ..gen.tolerances.gate import vacuous_rows
@@ -107,8 +108,11 @@ def score(
     has, and where no case is selected.
     """
     if misreading and not is_misreading(misreading):
-        near = suggest(misreading, CATALOGUE)
-        raise GrucibleError(f"{misreading!r} is no misreading{near}; `grucible score` lists them")
+        near = suggest(misreading, [*CATALOGUE, *ledger_entries()])
+        raise GrucibleError(
+            f"{misreading!r} is no misreading, and no entry of a ledger{near}; "
+            "`grucible score` lists misreadings"
+        )
     found = Score()
     for selected in vectors.slices():
         block, operator = selected.block, OPERATORS[selected.block.operator]

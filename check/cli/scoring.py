@@ -15,7 +15,14 @@ from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
 from ..comparing import StoredReport, compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
-from ..reports.suites import audit, audit_lines, explain_lines, score_json, score_lines
+from ..reports.suites import (
+    audit,
+    audit_lines,
+    explain_lines,
+    ledger_lines,
+    score_json,
+    score_lines,
+)
 from ..score import score
 from . import options
 
@@ -95,11 +102,20 @@ def score_command(
 @options.VECTORS
 @options.SELECT
 def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) -> None:
-    """Explain a misreading, and show the cases that catch it.
+    """Explain a misreading, and show the cases that catch it; or an entry of the owners' ledgers.
 
     NAME stands in brackets behind a finding of `check`, such as lbr-assumed. The cases are those of
     VECTORS; without it, the core vectors installed with grucible.
+
+    `grucible explain ledger NAME` prints what a specification leaves open, what grucible takes it to say,
+    and why: NAME stands behind "ledger:", as in (ledger: b-optional).
     """
+    if name == "ledger" and vectors:
+        name, vectors = str(vectors), None
+    if lines := list(ledger_lines(name)):
+        for line in lines:
+            say(line)
+        return
     with options.opened_with_progress("looking", vectors, select) as (opened, progress):
         found = score(opened, name, progress.advance)
         for line in explain_lines(found, opened, name):

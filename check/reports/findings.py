@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from ...cases.console import find_page, format_command
-from ...cases.operators import OPERATORS
+from ...cases.console import format_command
 from ..diagnosis.finding import Diagnosis, Finding
 from ..judging.case_result import CaseResult, mask
 from ..judging.expectations import Use, find_globs, is_misreading
@@ -117,9 +116,8 @@ def notes(finding: Finding) -> Iterator[str]:
     if finding.not_everywhere:
         yield f"not everywhere: {finding.contradicted} cases that would show it passed"
     if finding.silent:
-        page = find_page(f"cases/{OPERATORS[finding.operator].owner}/LEDGER.md")
-        entries = ", ".join(finding.silent)
-        yield f"({entries} in {page}: the text is silent, and the owner's runtime decides)"
+        entries = " and ".join(f"`grucible explain ledger {one}`" for one in finding.silent)
+        yield f"(the text is silent, and the owner's runtime decides: see {entries})"
 
 
 def failure_lines(report: Report) -> Iterator[str]:
@@ -267,8 +265,9 @@ def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
     for (operator, defect, outcome), members in alike.items():
         first, dtypes = members[0], ", ".join(one.dtype for one in members)
         yield f"  {outcome:7}  {operator}/invalid/*/{defect}"
+        entry = first.ledger.partition("#")[2]
         leaves = "" if first.decides else "; the text leaves it open, so it does not decide"
-        yield from wrap(f"{first.about} (cases/{first.ledger}){leaves}; {dtypes}", 11, cut=False)
+        yield from wrap(f"{first.about} (ledger: {entry}){leaves}; {dtypes}", 11, cut=False)
         yield from wrap(fit(first.message, 3 * width()), 11)
     unasked = Counter(one.message for one in refusals if one.outcome == "unasked")
     yield from ["  not asked, as the valid question is not answered either:"] if unasked else []

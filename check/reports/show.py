@@ -76,7 +76,7 @@ def _invalid_lines(one: InvalidQuestion, full: bool) -> Iterator[str]:
     yield f"  {OPERATORS[question.operator].source}"
     must = "must be refused" if one.defect.decides else "may be refused; the text leaves it open"
     yield from ["", f"{must}: {one.defect.about}"]
-    yield f"  (ledger: {one.defect.ledger}; cases/{one.ledger})"
+    yield f"  (see: grucible explain ledger {one.defect.ledger})"
     yield from _given(question, full)
 
 

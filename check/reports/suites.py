@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...cases.console import find_page, format_table
+from ...cases.console import format_table
 from ...cases.errors import GrucibleError
+from ...cases.ledger import ledger_entries
 from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import one_of, stack
 from ...cases.strict_json import format_json
@@ -29,6 +30,8 @@ from .text import as_markdown, markdown_table, page_head, plural, wrap
 TITLE = "# Other people's suites"
 _FEW = 3
 """Maximum values of an attribute that a line names."""
+BASES = "basis: text, the specification says so; owner, its implementation does; choice, ours"
+"""What the words of a ledger's last column mean."""
 _HEAD = """\
 Test suites have bugs too, and holes. These were made into vectors by `grucible import`: their inputs, with
 our exact answers.
@@ -82,9 +85,7 @@ def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
     for about in abouts:
         yield from wrap(about, 2, 4)
     if variant.ledger:
-        owners = dict.fromkeys(OPERATORS[operator].owner for operator in operators)
-        pages = " and ".join(find_page(f"cases/{owner}/LEDGER.md") for owner in owners)
-        yield f"  ledger: {variant.ledger} in {pages}"
+        yield f"  see: grucible explain ledger {variant.ledger}"
     yield from (f"  reported: {link}" for link in variant.links)
     for operator in operators:
         yield from ["", *_counts(found, operator)]
@@ -94,6 +95,17 @@ def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
         examples = [one for each in found.caught[operator][name].values() for one in each.examples]
         if examples:
             yield from ["", f"for example {examples[0]}", *_misread(vectors, examples[0], variant)]
+
+
+def ledger_lines(name: str) -> Iterator[str]:
+    """Yield what each ledger with an entry of this name says; nothing if there is none."""
+    entries = ledger_entries().get(name, {})
+    for owner, columns in entries.items():
+        yield f"{name}, in the ledger of {owner}"
+        for column, text in columns.items():
+            yield from wrap(f"{column}: {text}", 2, 4)
+        yield ""
+    yield from wrap(BASES, 0, 2) if entries else []
 
 
 def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str]:

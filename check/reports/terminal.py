@@ -6,8 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from ...cases.console import escape, find_page, format_table
-from ...cases.operators import OPERATORS
+from ...cases.console import escape, format_table
 from ...cases.operators.readings import READINGS, STORED, about
 from ...cases.selection import WHOLE
 from ...vectors.hdf5 import CORE as CORE_DIRECTORY
@@ -191,10 +190,9 @@ def _readings(report: Report) -> Iterator[str]:
     for ledger, followed in report.readings_followed.items():
         if set(followed) == {STORED}:
             continue
-        owners = {OPERATORS[r.operator].owner for r in report.results if ledger in r.followed}
-        pages = " and ".join(find_page(f"cases/{owner}/LEDGER.md") for owner in sorted(owners))
         same = "" if len(followed) == 1 else ", not the same in every case"
-        title = f"the reading followed where the text is ambiguous ({ledger} in {pages}){same}:"
+        see = f"see: grucible explain ledger {ledger}"
+        title = f"the reading followed where the text is ambiguous ({see}){same}:"
         yield from ["", *wrap(title, 0, 2, cut=False)]
         for names, count in followed.most_common():
             word = " and ".join(names) or "as stored"

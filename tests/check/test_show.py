@@ -116,7 +116,7 @@ def test_show_of_an_invalid_question(command: Command) -> None:
     lines = ended.out.splitlines()
     assert lines[:2] == [f"{CELL}/invalid/float32/clip-nan", f"  {CELL}, float32, tier invalid"]
     assert "must be refused: clip is nan; expected a positive number" in lines
-    assert "  (ledger: clip-default; cases/openvino/LEDGER.md#clip-default)" in lines
+    assert "  (see: grucible explain ledger clip-default)" in lines
     assert "  clip                 nan" in lines
     ended = command("show", f"{CELL}/invalid/bfloat16/W-missing")
     assert "  W: absent" in ended.out.splitlines()

@@ -96,8 +96,7 @@ def test_a_finding_says_whether_the_text_is_silent(
     assert found.silent == silent
     text = " ".join(" ".join(report_lines(report)).split())
     for entry in silent:
-        page = f"cases/{operator.partition('.')[0]}/LEDGER.md"
-        assert f"({entry} in {page}: the text is silent, and the owner's runtime decides)" in text
+        assert f"owner's runtime decides: see `grucible explain ledger {entry}`" in text
     findings = json.loads(report_json(report))["diagnosis"]
     assert list(silent) in [one["silent"] for one in findings]
     assert ("the text is silent" in text) == any(one["silent"] for one in findings)
