@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 209,
-    "cases": 6_009,
+    "cases": 6_037,
     "vectors": 2_610,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_099,
+    "check": 16_128,
     "check/diagnosis": 3_249,
-    "tests": 29_842,
+    "tests": 29_886,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_022, 205, 31_280
+PACKAGE, MODULES, WORDS = 30_079, 206, 31_298
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""
