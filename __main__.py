@@ -7,6 +7,7 @@ import io
 import sys
 import warnings
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -33,6 +34,7 @@ _COMMANDS = {
     "import": ("check.importing.cli", "Make vectors of cases in other formats: exports, ONNX's tests."),
     "answer": ("check.importing.cli", "Answer one question exactly, from inputs in an .npz file."),
     "audit": ("check.cli.scoring", "Show what other suites, imported, would never notice."),
+    "config": ("check.cli.configuration", "Print the defaults that grucible.toml or pyproject.toml gives."),
     "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
 }  # fmt: skip
 _THRESHOLDS = (100_000, 50, 100)
@@ -59,7 +61,22 @@ class _Rooms(click.Group):
             from .cases.console import suggest
 
             ctx.fail(f"no command {args[0]!r}{suggest(args[0], _COMMANDS)}")
-        return super().resolve_command(ctx, args)
+        name, command, words = super().resolve_command(ctx, args)
+        if command and not set(ctx.help_option_names) & {*words}:
+            self._configure(ctx, command, words)
+        return name, command, words
+
+    def _configure(self, ctx: click.Context, command: click.Command, words: list[str]) -> None:
+        """Give the options of a command the defaults that a file here has for them, and say so."""
+        from .check.cli.configuration import COMMANDS, read_configuration
+
+        if command.name in COMMANDS:
+            found = read_configuration(Path.cwd())
+            if taken := found.of(command, words):
+                from .cases.console import say
+
+                say(f"grucible: {', '.join(taken)} from {found.place}", err=True)
+                ctx.default_map = {command.name: dict(taken.values())}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):

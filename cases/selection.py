@@ -11,16 +11,36 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import shorten
+from .console import shorten, suggest
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
+from .operators import OPERATORS
+
+
+class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """The type of an option that takes one of several names, and suggests one for another word."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Find the name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            error.message = error.message.removesuffix(".") + suggest(
+                str(value), map(str, self.choices)
+            )
+            raise
+
 
 SELECT = click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."
 )
 DTYPES = click.option(
-    "--dtype", "dtypes", multiple=True, type=click.Choice([*FLOAT_TYPES]),
+    "--dtype", "dtypes", multiple=True, type=Name([*FLOAT_TYPES]),
     help="Only cases of this dtype. Repeatable.",
+)  # fmt: skip
+OPERATOR = click.option(
+    "--operator", "operators", multiple=True, metavar="NAME", type=Name([*OPERATORS]),
+    help="Only cases of this operator. Repeatable.",
 )  # fmt: skip
 """The options with which commands select cases."""
 PLAIN, PLAIN_SIZES = "plain", "plain_sizes"
@@ -76,24 +96,30 @@ SHARD = click.option(
 
 
 class Selection(tuple[str, ...]):
-    """Globs, of which an id must match one, and dtypes, of which the case must have one.
+    """Globs, of which an id must match one, and operators and dtypes, of which the case must have one.
 
-    `given` are the globs that a command was given. If none, `usual` select; if none, all.
+    `given` are the globs that a command was given. If none, `usual` select; if none, all. No operators, or
+    no dtypes, are all.
     """
 
     given: tuple[str, ...]
+    operators: tuple[str, ...]
     dtypes: tuple[str, ...]
 
     def __new__(
-        cls, given: Iterable[str], dtypes: Iterable[str], usual: Iterable[str] = ()
+        cls,
+        given: Iterable[str],
+        operators: Iterable[str],
+        dtypes: Iterable[str],
+        usual: Iterable[str] = (),
     ) -> Selection:
-        """Keep the globs that select, the globs `given`, and the dtypes."""
+        """Keep the globs that select, the globs `given`, the operators and the dtypes."""
         made = super().__new__(cls, tuple(given) or tuple(usual) or ("*",))
-        made.given, made.dtypes = tuple(given), tuple(dtypes)
+        made.given, made.operators, made.dtypes = tuple(given), tuple(operators), tuple(dtypes)
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return tuple(self), self.dtypes  # what was given is in the state of a copy
+        return tuple(self), self.operators, self.dtypes  # what was given is in the state of a copy
 
 
 class Ids(frozenset[str]):
@@ -160,9 +186,13 @@ def _may_match(prefix: str, glob: str) -> bool:
 
 
 def _may_have(prefix: str, select: Sequence[str]) -> bool:
-    """Say whether a case whose id begins with `prefix` can have a selected dtype."""
+    """Say whether a case whose id begins with `prefix` can have a selected operator and dtype."""
+    if not isinstance(select, Selection):
+        return True
     parts = prefix.split("/")
-    return not isinstance(select, Selection) or len(parts) < 4 or parts[2] in select.dtypes
+    return (len(parts) < 2 or not select.operators or parts[0] in select.operators) and (
+        len(parts) < 4 or not select.dtypes or parts[2] in select.dtypes
+    )
 
 
 @lru_cache(maxsize=16)
@@ -181,15 +211,17 @@ def _compiled(glob: str) -> tuple[str, re.Pattern[str]]:
 
 def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[str, str]]:
     """List the options, each with its value, that make a command select by these globs and dtypes."""
+    operators: Sequence[str] = ()
     if isinstance(select, Selection):
-        dtypes, select = select.dtypes, select.given
-    return [*(("--dtype", one) for one in dtypes), *(("--select", glob) for glob in select)]
+        operators, dtypes, select = select.operators, select.dtypes, select.given
+    named = {"--operator": operators, "--dtype": dtypes, "--select": select}
+    return [(option, one) for option, several in named.items() for one in several]
 
 
 def nothing_selected(
     select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
 ) -> GrucibleError:
-    """Make the error for globs and dtypes that select none of the cases that `grucible cases` lists."""
+    """Make the error for options that select none of the cases that `grucible cases` lists."""
     named = " ".join(f"{option} {value!r}" for option, value in options_of(select, dtypes))
     by = f" by {shorten(named)}" if named else ""
     return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")

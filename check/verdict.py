@@ -146,7 +146,7 @@ def judge(
     """
     demand.check(vectors)
     demand = replace(demand, again=demand.again and not isinstance(source, FromFiles))
-    seen, found, interrupted, broken = _Seen(demand), Diagnosis(), False, None
+    seen, found, interrupted, broken = Seen(demand), Diagnosis(), False, None
     # the user's settings are for the runtime, and outputs may be anything
     with np.errstate(all="ignore"):
         try:
@@ -161,7 +161,7 @@ def judge(
                 parts = [case_id.split("/") for case_id in vectors.whole.ids]
                 operators, dtypes = {one[0] for one in parts}, {one[2] for one in parts}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select, vectors.shard)
-            found = _diagnosis(source, seen)
+            found = explain(source, seen)
         except (KeyboardInterrupt, GrucibleError) as error:
             if not (interruptible and seen.results):
                 raise
@@ -176,7 +176,7 @@ def judge(
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 
-def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
+def explain(source: Source, seen: Seen) -> Diagnosis:
     """Look for what explains what went wrong; an error of our own here does not change the verdict."""
     classes = {r.id: r.arithmetic for r in seen.results if r.verdict == "failed"}
     failing, layers = seen.failing, seen.demand.layers
@@ -201,7 +201,7 @@ def _diagnosis(source: Source, seen: _Seen) -> Diagnosis:
 
 
 @dataclass
-class _Seen:
+class Seen:
     """What was found of the cases that have been compared."""
 
     demand: Demand

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..cases.console import say
+from ..cases.selection import Name
 
 if TYPE_CHECKING:
     from .exchange.manifest import Contents, Layout
@@ -17,7 +18,7 @@ _LAYOUTS = ("raw", "npz", "onnx", "openvino", "webnn")
 
 @click.command("export")
 @click.argument("vectors", metavar="[VECTORS]", required=False, type=click.Path(path_type=Path))
-@click.option("--to", "layout", required=True, type=click.Choice(_LAYOUTS), help="The format.")
+@click.option("--to", "layout", required=True, type=Name(_LAYOUTS), help="The format.")
 @click.option("-o", "--out", required=True, type=click.Path(file_okay=False, path_type=Path),
               help="A new folder for the export.")  # fmt: skip
 @click.option(

@@ -14,7 +14,7 @@ from ...cases.errors import GrucibleError
 from ...cases.files import check_replaceable, write_whole
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
-from ...cases.selection import DTYPES, SHARD, Shard
+from ...cases.selection import DTYPES, OPERATOR, SHARD, Shard
 from ...cases.specs.random_space import load_spaces, usual_space
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
@@ -53,8 +53,7 @@ def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> P
               help="End after M minutes.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 10**18 - 1),
               help="Ask other questions.")  # fmt: skip
-@click.option("--operator", "operators", multiple=True, metavar="NAME", type=click.Choice([*OPERATORS]),
-              help="Only questions of this operator. Repeatable.")  # fmt: skip
+@OPERATOR
 @DTYPES
 @click.option("--expect", type=options.FILE, metavar="FILE",
               help="YAML list of known findings, as `check` takes it.")  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from ...cases.console import Progress, find_page, show_progress
-from ...cases.selection import DTYPES, WHOLE, Selection, Shard
+from ...cases.selection import DTYPES, OPERATOR, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
 from ...vectors.vector_set import VectorSet
@@ -48,17 +48,19 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
-    """Give a command one `select` from `--select` and `--dtype`; it is empty without both.
+    """Give a command one `select` from `--select`, `--operator` and `--dtype`; it is empty without them.
 
-    `usual` is what `--dtype` alone selects from.
+    `usual` is what `--operator` and `--dtype` alone select from.
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def selecting(*, select: tuple[str, ...], dtypes: tuple[str, ...], **given: Any) -> object:
-            return command(select=Selection(select, dtypes, usual) if dtypes else select, **given)
+        def selecting(*, select: tuple[str, ...], **given: Any) -> object:
+            narrower = given.pop("operators"), given.pop("dtypes")
+            chosen = Selection(select, *narrower, usual) if any(narrower) else select
+            return command(select=chosen, **given)
 
-        decorated: Any = together(_SELECT, DTYPES)(selecting)
+        decorated: Any = together(_SELECT, OPERATOR, DTYPES)(selecting)
         return cast("Command", decorated)
 
     return decorate

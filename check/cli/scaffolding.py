@@ -15,6 +15,7 @@ from ...cases.console import say
 from ...cases.errors import GrucibleError
 from ...cases.operators import operator_named
 from ...cases.operators.signature import Operator, Tensor
+from ...cases.selection import Name
 from . import options
 
 PROTOCOL = Path(__file__).parents[1] / "protocol"
@@ -84,7 +85,7 @@ LANGUAGES = {
 
 
 @click.command("new")
-@click.argument("language", type=click.Choice(list(LANGUAGES)))
+@click.argument("language", type=Name(list(LANGUAGES)))
 @click.option("-o", "--out", default=Path(), type=options.PATH, metavar="FOLDER", show_default="here",
               help="Where the files go.")  # fmt: skip
 @click.option("--operator", default="openvino.GRUSequence-5", show_default=True, metavar="NAME",

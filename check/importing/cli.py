@@ -11,6 +11,7 @@ import click
 from ...cases.console import format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
+from ...cases.selection import Name
 
 _SECONDS = 600
 """Maximum CPU time to read a suite; an export of all shipped cases takes a tenth of it."""
@@ -21,7 +22,7 @@ _ANSWER = re.compile(rb"PK\x03\x04.{26}(readings|outputs|tolerance)/", re.DOTALL
 @click.command("import")
 @click.argument("folder", metavar="[DIR]", required=False,
                 type=click.Path(exists=True, path_type=Path))  # fmt: skip
-@click.option("--from", "source", type=click.Choice(["onnx", "npz", "webnn"]),
+@click.option("--from", "source", type=Name(["onnx", "npz", "webnn"]),
               help="The format, if DIR is no export of grucible.")  # fmt: skip
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path),
               help="The vector file (*.h5), or a directory.")  # fmt: skip

@@ -33,7 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check that the options go together, and collect nothing else where no path is given."""
+    """Take ids of cases for options, and what a file gives; collect nothing else where no path is given."""
+    prefix = f"{NAME}::"
+    ids = [arg.removeprefix(prefix) for arg in config.args if arg.startswith(prefix)]
+    if ids or config.getoption("grucible"):
+        _configure(config, ids)
+        config.args = [arg for arg in config.args if not arg.startswith(prefix)]
     given = {name: config.getoption(name.strip("-").replace("-", "_")) for name in _OPTIONS}
     if given.pop("--grucible") is None:
         for name, value in given.items():
@@ -41,10 +46,31 @@ def pytest_configure(config: pytest.Config) -> None:
                 raise pytest.UsageError(f"{name} goes with --grucible PATH or core")
         return
     if not given["--grucible-runtime"]:
-        raise pytest.UsageError("--grucible needs --grucible-runtime NAME, the runtime to ask")
+        raise pytest.UsageError(
+            "--grucible needs --grucible-runtime NAME, the runtime to ask, or runtime in grucible.toml"
+        )
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
     config.pluginmanager.register(SessionVerdict())
+
+
+def _configure(config: pytest.Config, ids: list[str]) -> None:
+    """Select the cases called `ids`, if any; take from a file here what the command line does not give."""
+    from ...cases.errors import GrucibleError
+    from ...cases.selection import literal
+    from ..cli.configuration import read_configuration
+
+    try:
+        found = read_configuration(config.invocation_params.dir)
+    except GrucibleError as error:
+        raise pytest.UsageError(str(error)) from None
+    option, last = config.option, {key: value[-1] for key, value in found.values.items()}
+    option.grucible = option.grucible or "core"
+    option.grucible_runtime = option.grucible_runtime or last.get("runtime")
+    option.grucible_expect = option.grucible_expect or last.get("expect")
+    option.grucible_timeout = last.get("timeout")
+    select = [literal(one) for one in ids] or option.grucible_select
+    option.grucible_select = select or found.globs or None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -73,6 +99,7 @@ class SessionVerdict:
 
     def __init__(self) -> None:
         self._asked, self._decided, self._incomplete = False, False, False
+        self._last: Any = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -80,7 +107,9 @@ class SessionVerdict:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Tell the report, which xdist may make in another process, whether the case decides."""
         report = yield
-        setattr(report, _DECIDED, getattr(item, "decided", False))
+        if item.nodeid.startswith(f"{NAME}::"):
+            setattr(report, _DECIDED, getattr(item, "decided", False))
+            self._last = item
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -96,8 +125,11 @@ class SessionVerdict:
         if self._incomplete:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say why the session is incomplete."""
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """Say what explains the failures, and why the session is incomplete."""
+        if self._last and exitstatus == pytest.ExitCode.TESTS_FAILED:
+            for line in self._last.explain():
+                terminalreporter.write_line(line)
         if self._incomplete:
             terminalreporter.write_line(
                 "grucible: incomplete: no case that decides has passed: they are unsupported or skipped, "

@@ -47,13 +47,15 @@ from ..judging.expectations import Expectation, Expectations
 from ..judging.grade import find_undeciding
 from ..observed import source
 from ..observed.isolated import EXEC
+from ..observed.observations import Slice
 from ..observed.pool import RuntimePool
-from ..observed.source import FromRuntime, ask_runtime, copy_question
+from ..observed.source import FromRuntime, Source, ask_runtime, copy_question, stack_replies
 from ..one_case import Judgment, judged_reply
 from ..protocol.header import Fault, Reply
-from ..reports.findings import how_far_off
+from ..reports.findings import diagnosis_lines, how_far_off
 from ..reports.text import wrap
 from ..runtimes.runtime import Runtime, Unsupported, load_runtime
+from ..verdict import Demand, Seen, explain
 from . import NAME
 
 if TYPE_CHECKING:
@@ -166,6 +168,7 @@ class Vectors:
         self, opened: VectorSet, criteria: Mapping[str, Criterion], known: Expectations
     ) -> None:
         self._set, self._criteria, self._known = opened, criteria, known
+        self._seen = Seen(Demand(criteria, again=False))
         self.ids = opened.ids
         """The ids of the cases, in order."""
         if not self.ids:
@@ -220,6 +223,17 @@ class Vectors:
         vectors = [str(self._set.path)] if self._set.path else []
         show = format_command("show", [*vectors, case_id])
         return Judge(case, self._criteria[case.dtype], show)
+
+    def see(self, case_id: str, reply: Reply) -> None:
+        """Keep what a runtime replied to a case for `explain`."""
+        rows = self._set.one(case_id)
+        with np.errstate(all="ignore"):
+            self._seen.see(Slice(*rows, stack_replies(rows.block, [reply])))
+
+    def explain(self, asked: Source) -> list[str]:
+        """Explain the failures that were seen, in lines; ask the runtime again where that helps."""
+        with np.errstate(all="ignore"):
+            return [*map(escape, diagnosis_lines(explain(asked, self._seen)))]
 
     def _run(
         self, test: Callable[..., Any], judge: Judge, args: Any, given: dict[str, Any]
@@ -330,7 +344,7 @@ class Cases(pytest.Collector):
         """Load a runtime into this process, unless it is a program or is to be isolated."""
         if not self.config.getoption("grucible_isolated") and not name.startswith(EXEC):
             return FromRuntime(load_runtime(name))
-        pool = RuntimePool(name, TIMEOUT_SECONDS)
+        pool = RuntimePool(name, self.config.getoption("grucible_timeout") or TIMEOUT_SECONDS)
         self.config.add_cleanup(pool.close)
         _ = pool.name  # raises where it does not load
         return pool
@@ -352,6 +366,7 @@ class _CaseTest(pytest.Function):
         __tracebackhide__ = is_users
         judge = self.vectors.judge(self.name)
         [reply] = self.asked.answer([judge.case.question])
+        self.vectors.see(self.name, reply)
         lines = reply.fault.traceback if reply.fault else ()
         ours = [place for place, line in enumerate(lines) if source.__file__ in line]
         decides = judge.case.tier in DECIDING
@@ -361,6 +376,10 @@ class _CaseTest(pytest.Function):
             self.decided = decides
             raise
         self.decided = decides and not find_undeciding(judge.block, judge.criterion).any()
+
+    def explain(self) -> list[str]:
+        """Explain the failures of all cases so far, in lines."""
+        return self.vectors.explain(self.asked)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Give a place and a title; pytest would take the dots in a bare name for dots between modules."""

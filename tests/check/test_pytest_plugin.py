@@ -19,6 +19,7 @@ import pytest
 
 import grucible
 
+from .conftest import HERE
 from .made import CELL, IMPORT_ANSWER, make_block, write_vectors
 
 PACKAGE = Path(grucible.__file__).parent
@@ -125,6 +126,38 @@ def test_without_a_test_file(project: Path) -> None:
     assert "[XPASS(strict)] as in release 1 (https://example.org/1)" in printed
     assert f"XFAIL grucible::{CELL}/made/float32/known-wrong - as in release 1" in printed
     assert "the tier nonportable does not decide" in printed
+    assert re.search(r"^diagnosis of 2 failures:\n     2  ", printed, re.M)
+
+
+def test_an_id_as_printed_can_be_given_back(project: Path) -> None:
+    """With what grucible.toml gives; and what failed last can be run again."""
+    (project / "numpy_gru.py").write_text((HERE / "numpy_gru.py").read_text())
+    wrong = (
+        "def run(question):\n    return {k: a * 2 for k, a in numpy_gru.run(question).items()}\n"
+    )
+    (project / "doubled.py").write_text(f"import numpy_gru\n\n{wrong}")
+    (project / "grucible.toml").write_text("runtime = 'doubled:run'\ndtype = ['float32']\n")
+    cache = ("-p", "cacheprovider")
+    case = "grucible::openvino.GRUCell-3/plain/float32/clip0.5"
+    status, printed = run(project, case, *cache)
+    assert (status, "1 failed" in printed, f"FAILED {case} - " in printed) == (1, True, True), (
+        printed
+    )
+    assert "diagnosis of 1 failure:\n" in printed
+    both = (case, "grucible::openvino.GRUCell-3/plain/float16/lbr")
+    assert "2 failed" in run(project, *both, *cache, "-n", "2")[1]
+    more = ("--grucible", "core", "--grucible-select", "openvino.GRUCell-3/plain/*/[cl]*")
+    assert "2 failed" in run(project, *more, "--lf", *cache)[1]
+    select = "select = 'openvino.GRUCell-3/plain/*/clip0.5'"
+    (project / "grucible.toml").write_text(f"runtime = 'numpy_gru:run'\n{select}\n")
+    assert "4 passed" in run(project, "--grucible", "core")[1]
+    (project / "grucible.toml").write_text("jobs = []")
+    status, printed = run(project, case)
+    assert (status, "ERROR: " in printed, "jobs: []; expected a number" in printed) == (
+        4,
+        True,
+        True,
+    )
 
 
 REFUSED = ("--grucible-select", "*/refused")

@@ -114,7 +114,7 @@ def test_check_judges_cases_of_the_dtype_alone(some_vectors: Path, command: Comm
     ended = command("check", some_vectors, "--runtime", NUMPY, "--dtype", "bf16")
     bad_usage(
         ended,
-        "'--dtype': 'bf16' is not one of 'float16', 'bfloat16', 'float32', 'float64'; see: grucible check",
+        r"'--dtype': 'bf16' is not one of 'float16', 'bfloat16', 'float32', 'float64' \(did you mean 'bfloat16'\?\); see: grucible check",
     )
 
 

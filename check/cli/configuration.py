@@ -1,0 +1,124 @@
+"""`grucible config`, and the defaults that a project's grucible.toml or pyproject.toml gives to options."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from ...cases.console import format_table, say, suggest
+from ...cases.errors import GrucibleError
+from ...cases.files import read_limited
+from ...cases.selection import AND
+
+COMMANDS = ("check", "fuzz", "profile", "shrink", "trace")
+"""The commands whose options have defaults in a file."""
+KEYS = ("runtime", "select", "operator", "dtype", "expect", "jobs", "timeout")
+"""The options that have them; each may stand for one text or number, or a list."""
+_INSTEAD = {
+    "--outputs": ("runtime", "jobs"),
+    "--against": ("runtime",),
+    "--write-expect": ("expect",),
+}
+"""By option of a command line, the keys that do not go with it."""
+_NAMES = "grucible.toml", "pyproject.toml"
+_MOST_BYTES = 1 << 20
+
+
+class Configuration(NamedTuple):
+    """The values of some KEYS, and the `place` that they were read from, None if there is none."""
+
+    place: Path | None
+    values: Mapping[str, Any]
+
+    @property
+    def globs(self) -> list[str]:
+        """The globs that select what `select`, `operator` and `dtype` do together; none without these."""
+        named = [self.values.get(key, ["*"]) for key in ("select", "operator", "dtype")]
+        every = [f"{glob}{AND}{operator}/*/{dtype}/*" for glob, operator, dtype in product(*named)]
+        return every if {"select", "operator", "dtype"} & self.values.keys() else []
+
+    def of(self, command: click.Command, words: Sequence[str]) -> dict[str, tuple[str, Any]]:
+        """Find the keys that a command's options take: for each the parameter's name, and its value.
+
+        What the `words` of the command line give, or do not go with, is left out.
+        """
+        given = {word.partition("=")[0] for word in words}
+        without = {key for option in given & _INSTEAD.keys() for key in _INSTEAD[option]}
+        found = {}
+        for key, value in self.values.items():
+            options = [one for one in command.params if f"--{key}" in one.opts]
+            if options and f"--{key}" not in given and key not in without:
+                several = getattr(options[0], "multiple", False)
+                found[key] = str(options[0].name), value if several else value[-1]
+        return found
+
+
+def read_configuration(start: Path) -> Configuration:
+    """Read the nearest grucible.toml, or pyproject.toml with [tool.grucible], in `start` or above it.
+
+    Raises GrucibleError, with the place, for a file that cannot be read, and for unknown keys and values.
+    """
+    for place in (folder / name for folder in (start, *start.parents) for name in _NAMES):
+        if place.is_file():
+            try:
+                found: Any = tomllib.loads(read_limited(place, _MOST_BYTES).decode())
+            except ValueError as error:
+                raise GrucibleError(f"{place}: {error}") from None
+            if place.name == _NAMES[1]:
+                found = found.get("tool", {}).get("grucible")
+            if isinstance(found, dict):
+                return Configuration(place, _checked(place, found))
+    return Configuration(None, {})
+
+
+def _checked(place: Path, found: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Make each value a list; paths in it begin where the file is."""
+    values = {}
+    for key, value in found.items():
+        if key not in KEYS:
+            raise GrucibleError(
+                f"{place}: {key}: is not a key here{suggest(key, KEYS)}; expected {', '.join(KEYS)}"
+            )
+        several = value if isinstance(value, list) else [value]
+        kinds = (int, float) if key in ("jobs", "timeout") else (str,)
+        if not several or not all(type(one) in kinds for one in several):
+            what = "number" if int in kinds else "text"
+            raise GrucibleError(f"{place}: {key}: {value!r}; expected a {what}")
+        local = key == "expect", key == "runtime" and ".py:" in str(value)
+        values[key] = [
+            os.path.relpath(place.parent / one) if any(local) else one for one in several
+        ]
+    return values
+
+
+@click.command("config")
+def config_command() -> None:
+    """Print the defaults of options that a file here gives, and where it is.
+
+    It is the nearest grucible.toml, or pyproject.toml with a table [tool.grucible], in this directory or
+    above. check, fuzz, profile, shrink, trace and pytest --grucible read it; the command line wins. Paths
+    begin at the file.
+
+    \b
+    runtime = "./my_gru.py:run"
+    operator = ["openvino.GRUCell-3", "onnx.GRU-14"]
+    dtype = "float32"
+    select = "*/core/*"
+    expect = "known.yaml"
+    jobs = 4
+    timeout = 30
+    """
+    found = read_configuration(Path.cwd())
+    if found.place is None:
+        say("no grucible.toml, and no pyproject.toml with [tool.grucible], here or above")
+        return
+    say(f"{found.place}")
+    rows = [(f"  {key}", repr(one)) for key, values in found.values.items() for one in values]
+    for line in format_table((), rows).splitlines():
+        say(line)
