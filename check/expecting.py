@@ -189,7 +189,7 @@ def _are_explaining(names: Sequence[str], part: FailingBlock, row: int) -> bool:
     variants = [variant_called(name) for name in names]
     tried = [some for n in range(1, len(variants) + 1) for some in combinations(variants, n)]
     alone = part.rows(np.array([row]))
-    return bool((alone.distances(tried) <= 1.0).any())
+    return bool((alone.distances(tried, known=True) <= 1.0).any())
 
 
 def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:

@@ -158,7 +158,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
                     variants = [variant_called(name) for name in names]
                 except (LookupError, ValueError):
                     continue
-                mine = part.distances([variants])[0] <= 1.0
+                mine = part.distances([variants], known=True)[0] <= 1.0
             for row in np.flatnonzero(mine & left).tolist():
                 alone = part.rows(np.array([row]))
                 self.add(

@@ -74,19 +74,22 @@ class FailingBlock:
         observed = {name: array[where] for name, array in self.observed.items()}
         return FailingBlock(self.block.rows(where), observed, self.criterion)
 
-    def distances(self, combinations: Sequence[Sequence[Variant]]) -> Array:
+    def distances(self, combinations: Sequence[Sequence[Variant]], *, known: bool = False) -> Array:
         """(c, n) Compute how far what was observed is from what combinations of variants give.
 
         It is the largest |observed - given| of each case in units of what is admitted: at most 1 explains
         the case. Infinite where the variants give the right answer there, to half of what is admitted, and
         where what was observed is not much nearer to them than to it. How far an infinity or a NaN spreads,
         the order of operations decides: elements where only one of the two is finite do not count if SPREAD
-        times as many are finite in neither. Of several variants only finite numbers tell, and nothing does
-        where none was observed. But what fills a place with NaN must have it there alone.
+        times as many are finite in neither, or as many, of what is known. Of several variants only finite numbers tell, and nothing does
+        where none was observed, unless the variants are `known` from elsewhere. But what fills a place with
+        NaN must have it there alone.
         """
-        return self.compare(combinations)[0]
+        return self.compare(combinations, known=known)[0]
 
-    def compare(self, combinations: Sequence[Sequence[Variant]]) -> tuple[Array, Array]:
+    def compare(
+        self, combinations: Sequence[Sequence[Variant]], *, known: bool = False
+    ) -> tuple[Array, Array]:
         """(c, n) Compute the `distances`, and beside them the share of each case's error that is left."""
         operator = OPERATORS[self.block.operator]
         meant = [[v for v in one if v.means_something_for(operator)] for one in combinations]
@@ -97,10 +100,12 @@ class FailingBlock:
             given = elements(variant_outputs(self.block, self.stacked, some), 2)
             alone = np.array([len(one) == 1 for one in some])
             fills = np.array([any(v.fills for v in one) for one in some])
-            found[:, rows] = self._compared(given, alone | fills, fills[:, None])
+            found[:, rows] = self._compared(given, alone | fills, fills[:, None], known)
         return found[0], found[1]
 
-    def _compared(self, given: Array, alone: Array, fills: Array) -> tuple[Array, Array]:
+    def _compared(
+        self, given: Array, alone: Array, fills: Array, known: bool
+    ) -> tuple[Array, Array]:
         """Compare with what variants give, (c, n, elements), `alone` where one variant gives it."""
         kind, seen, right, limit = (
             FLOAT_TYPES[self.block.dtype],
@@ -111,7 +116,8 @@ class FailingBlock:
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
             admitted = room(limit, given, right, kind)
-            wild, other = ~np.isfinite(seen), ~np.isfinite(given)
+            # a kernel that clips to the largest number makes it of an infinity
+            wild, other = ~(np.abs(seen) < kind.largest), ~(np.abs(given) < kind.largest)
             off = np.where(wild | other, 0.0, np.abs(seen - given))
             ratio = np.where(off == 0.0, 0.0, off / admitted)  # 0 of two NaN
             tell = alone[:, None, None] | ~(wild | other)
@@ -121,7 +127,7 @@ class FailingBlock:
             nearer = off.max(axis=-1) <= NEARER * wrong.max(axis=-1)
             finite = np.minimum(np.where(np.isfinite(wrong), wrong, 0.0), MOST_ERROR).sum(axis=-1)
             left = np.minimum(off, MOST_ERROR).sum(axis=-1) / np.maximum(finite, 1e-300)
-        numbers = (~wild).any(axis=-1) & (SPREAD * apart <= together)
+        numbers = (known | (~wild).any(axis=-1)) & ((1 if known else SPREAD) * apart <= together)
         same = (np.isnan(seen) == np.isnan(given)).all(axis=-1)
         explains = differ & nearer & np.where(fills, same, numbers)
         return np.where(explains, ratio.max(axis=-1), np.inf), np.nan_to_num(left, nan=np.inf)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import shipped
 from diagnosis.blocks import core_blocks, variants_run
 from diagnosis.wrong import CELL, SEQUENCE
 
@@ -14,7 +15,7 @@ from grucible.cases.dtypes import FLOAT_TYPES, Arrays
 from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
-from grucible.check.diagnosis.failing import FailingBlock, room
+from grucible.check.diagnosis.failing import FailingBlock, elements, room
 from grucible.check.diagnosis.finding import Explanation
 from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
@@ -22,6 +23,7 @@ from grucible.check.diagnosis.proof import Proof
 from grucible.check.diagnosis.search import Search
 from grucible.check.judging.criterion import Demanded, chosen_criteria
 from grucible.check.protocol.header import Reply
+from grucible.gen.variants.evaluate import stacks_of, variant_outputs
 from grucible.gen.variants.known import variant_called
 from grucible.vectors.hdf5 import CORE
 from grucible.vectors.reader import open_vectors
@@ -52,6 +54,31 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == ""
     found = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
     assert found.startswith("asked again, 1 of 1 of these cases gave other numbers")
+
+
+def test_an_overflow_that_is_known_is_told_by_infinities_alone() -> None:
+    """Nowhere else, for any NaN would tell it. A kernel may clip infinity to the largest number."""
+    overflow, largest = variant_called("softplus-overflows"), np.finfo(np.float32).max
+    clipped, nan_alone = list[bool](), list[bool]()
+    for block in shipped.core_blocks():
+        if block.dtype == "float32" and "Softplus" in block.ids[0]:
+            given = variant_outputs(block, stacks_of(block), [[overflow]])
+            seen = {name: np.float32(array[0]) for name, array in given.items()}
+            wild = ~np.isfinite(elements(seen, 1))
+            near = FailingBlock(
+                block, {n: np.clip(a, -largest, largest) for n, a in seen.items()}, REQUIRED
+            )
+            clipped += (near.distances([[overflow]])[0, wild.any(axis=1)] <= 1.0).tolist()
+            far = FailingBlock(
+                block, {n: np.full_like(a, np.nan) for n, a in seen.items()}, REQUIRED
+            )
+            told = far.distances([[overflow]], known=True)[0] <= 1.0
+            nan_alone += told[wild.mean(axis=1) >= 0.5].tolist()
+            assert not told[wild.mean(axis=1) < 0.4].any()
+            assert (far.distances([[overflow]]) > 1.0).all()
+    assert len(clipped) > len(nan_alone) > 1
+    assert all(clipped)
+    assert all(nan_alone)
 
 
 # what passed contradicts
