@@ -95,7 +95,10 @@ class _Rooms(click.Group):
 
 @click.group(cls=_Rooms, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="grucible")
-def grucible() -> None:
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+              help="Colour what is printed; auto: on a terminal, unless NO_COLOR is set.")  # fmt: skip
+@click.pass_context
+def grucible(ctx: click.Context, color: str) -> None:
     """Conformance vectors for GRU operators, and the judge that applies them.
 
     \b
@@ -110,6 +113,7 @@ def grucible() -> None:
       70   an error of grucible's own
       130  interrupted by Ctrl-C; 129: ended by SIGHUP; 143: by SIGTERM
     """
+    ctx.color = None if color == "auto" else color == "always"
 
 
 def main(**extra: Any) -> NoReturn:

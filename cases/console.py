@@ -15,7 +15,8 @@ import traceback
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -30,6 +31,8 @@ MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000
 """Maximum characters of a message from an error or a runtime; a report may hold one for each result."""
+LOG_SECONDS = 30.0
+"""Seconds between lines about long work where no terminal shows a bar."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw.
 
@@ -39,6 +42,21 @@ _WORKFLOW_COMMAND = re.compile(r"^(\s*):(?=:)|(?<=##)\[", re.MULTILINE)
 """The beginnings of commands to GitHub Actions: `::error::…` at a line's start, `##[error]…` anywhere."""
 _SHORT = re.compile(r"^(b?)fp?(?=\d)")
 """The beginning of short names of types: fp16, f32, bf16."""
+_STYLES: dict[str, dict[str, Any]] = {
+    "verdict": {"bold": True},
+    "right": {"fg": 33},
+    "wrong": {"fg": 208},
+    "finding": {"fg": 208},
+    "case": {"dim": True},
+}
+"""The styles of what stands out in a line; the blue and the orange of the page."""
+_COLOURED = re.compile(
+    r"(?P<verdict>^(?:conforms|does not conform|incomplete)\b[^:]*)"
+    r"|(?P<case>\b[a-z]+\.[\w-]+/[^\s:,;]+)"
+    r"|(?P<right>\b[\d,]+ (?:of [\d,]+ )?(?:cases )?(?:passed|right)\b)"
+    r"|(?P<wrong>\b[\d,]+ (?:failed|errors?|missing|wrong|crashed|failures?)\b)"
+    r"|(?P<finding>(?<= )\[[a-z][^\]\s]*(?:, [^\]\s]+)*\])"
+)
 _WIDEST = 10_000
 """Maximum characters of a table's line; ids of cases are long."""
 
@@ -79,8 +97,25 @@ def say(line: str = "", *, err: bool = False) -> None:
     On GitHub Actions, commands in the line are escaped, too.
     """
     shown = escape(line)
-    on_github = os.environ.get(SUMMARY) or os.environ.get("GITHUB_ACTIONS")
-    put(f"{escape_commands(shown) if on_github else shown}\n", err=err)
+    if os.environ.get(SUMMARY) or os.environ.get("GITHUB_ACTIONS"):
+        shown = escape_commands(shown)
+    if has_colour(sys.stderr if err else sys.stdout):
+        shown = _COLOURED.sub(_colour, shown)
+    put(f"{shown}\n", err=err)
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Say whether lines have colours: by --color, NO_COLOR, FORCE_COLOR, or else on a terminal."""
+    context = click.get_current_context(silent=True)
+    if context and context.color is not None:
+        return context.color
+    if os.environ.get("NO_COLOR") or os.environ.get("FORCE_COLOR"):
+        return not os.environ.get("NO_COLOR")
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _colour(found: re.Match[str]) -> str:
+    return click.style(found[0], **_STYLES[found.lastgroup or ""])
 
 
 def put(text: str, *, err: bool = False) -> None:
@@ -90,7 +125,7 @@ def put(text: str, *, err: bool = False) -> None:
     """
     stream = sys.stderr if err else sys.stdout
     try:
-        click.echo(text, nl=False, err=err)
+        click.echo(text, nl=False, err=err, color=has_colour(stream))
     except OSError as error:
         if not (err or isinstance(error, BrokenPipeError)):
             raise OSError(error.errno, error.strerror, "standard output") from None
@@ -172,18 +207,18 @@ def format_table(
 
 
 class Progress:
-    """The number of cases that are done, drawn as a bar on a terminal."""
+    """The number of cases that are done: a bar on a terminal; elsewhere a line now and then."""
 
-    def __init__(self, bar: Bar | None = None) -> None:
-        self._bar = bar
+    def __init__(self, what: str, cases: int | None, bar: Bar | None = None) -> None:
+        self._bar, self._words, self._done, self._cases = bar, what, 0, cases
 
     def advance(self, cases: int) -> None:
         """Count `cases` more as done."""
-        if self._bar:
-            self._bar.advance(self._bar.task_ids[0], cases)
+        self.tell(self._words, self._done + cases)
 
     def tell(self, words: str, cases: int) -> None:
         """Show words before the bar, and that `cases` in all are done."""
+        self._words, self._done = words, cases
         if self._bar:
             self._bar.update(self._bar.task_ids[0], description=words, completed=cases)
 
@@ -193,12 +228,25 @@ class Progress:
             put("\r\033[K", err=True)
         say(line)
 
+    def log_until(self, ended: Event) -> None:
+        """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done."""
+        of = "" if self._cases is None else f" of {self._cases:,}"
+        while not ended.wait(LOG_SECONDS):
+            say(f"grucible: {self._words}: {self._done:,}{of} cases", err=True)
+
 
 @contextlib.contextmanager
 def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
-    """Show a bar of the progress of `what` through some cases (None: without end), on a terminal."""
+    """Show the progress of `what` through some cases (None: without end, or not counted)."""
     if cases == 0 or not sys.stderr.isatty():
-        yield Progress()
+        progress, ended = Progress(what, cases), Event()
+        log = Thread(target=progress.log_until, args=(ended,), daemon=True)
+        log.start()
+        try:
+            yield progress
+        finally:
+            ended.set()
+            log.join()
         return
     from rich.console import Console
     from rich.progress import MofNCompleteColumn
@@ -208,4 +256,4 @@ def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
     bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=False)
     bar.add_task(what, total=cases)
     with bar:
-        yield Progress(bar)
+        yield Progress(what, cases, bar)

@@ -137,5 +137,5 @@ def opened_with_progress(
 ) -> Iterator[tuple[VectorSet, Progress]]:
     """Open a set of vectors, and show the progress over its selected cases."""
     vectors = open_or_make(path, select, shard)
-    with show_progress(what, len(vectors) if sys.stderr.isatty() else 0) as progress:
+    with show_progress(what, len(vectors) if sys.stderr.isatty() else None) as progress:
         yield vectors, progress

@@ -81,9 +81,9 @@ class FailingBlock:
         the case. Infinite where the variants give the right answer there, to half of what is admitted, and
         where what was observed is not much nearer to them than to it. How far an infinity or a NaN spreads,
         the order of operations decides: elements where only one of the two is finite do not count if SPREAD
-        times as many are finite in neither, or as many, of what is known. Of several variants only finite numbers tell, and nothing does
-        where none was observed, unless the variants are `known` from elsewhere. But what fills a place with
-        NaN must have it there alone.
+        times as many are finite in neither, or as many, of what is known. Of several variants only finite
+        numbers tell. Nothing does where no number was observed, unless the variants are `known` from
+        elsewhere. But what fills a place with NaN must have it there alone.
         """
         return self.compare(combinations, known=known)[0]
 

@@ -106,7 +106,7 @@ def headline(report: Report) -> str:
         passed if report.results else how_many_refused(report.refusals): 1,
         f"{nothing} decide{'s' * (nothing == 1)} nothing": nothing,
         f"{counts['failed']} failed": counts["failed"],
-        f"{counts['error']} errors": counts["error"],
+        plural(counts["error"], "error"): counts["error"],
         f"{counts['missing']} missing": counts["missing"],
         f"{counts['unsupported']} unsupported{named}": counts["unsupported"],
         f"{known if report.unexpected else 'all'} of them expected": known,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
+import time
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grucible.cases import console
 from grucible.cases.console import (
     MOST_SENTENCE,
     escape,
@@ -17,6 +21,8 @@ from grucible.cases.console import (
     format_error,
     format_own_error,
     format_table,
+    has_colour,
+    say,
     shorten,
     show_progress,
 )
@@ -92,6 +98,61 @@ def test_progress_is_drawn_on_a_terminal_alone(
     with show_progress("counting", 0) as progress:
         progress.advance(1)
     assert sys.stderr.getvalue() == ""  # type: ignore[union-attr]
+
+
+def test_elsewhere_a_line_says_now_and_then_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LOG_SECONDS", 1e-3)
+
+    def shown() -> str:
+        time.sleep(0.01)
+        return capsys.readouterr().err
+
+    with show_progress("counting", 5000) as progress:
+        progress.advance(1200)
+        assert any("grucible: counting: 1,200 of 5,000 cases\n" in shown() for _ in range(1000))
+    shown()
+    assert shown() == ""
+    with show_progress("counting", None) as progress:
+        progress.tell("asking", 3)
+        assert any("grucible: asking: 3 cases\n" in shown() for _ in range(1000))
+
+
+BOLD, DIM, BLUE, ORANGE = "\x1b[1m", "\x1b[2m", "\x1b[38;5;33m", "\x1b[38;5;208m"
+COLOURED = {
+    "does not conform: 61 of 65 cases passed, 1 failed": [BOLD, BLUE, ORANGE],
+    "conforms where supported: 9 of 9 cases passed": [BOLD, BLUE],
+    "  start with: grucible show onnx.GRU-14/plain/float32/lbr1": [DIM],
+    "     3  the clip ignored [clip-ignored, z+=-0.5*z]": [ORANGE],
+    "Fail: [ONNXRuntimeError] : 1 : FAIL at a/b.c in that cases passed": [],
+    "\x1b[1m not the runtime's own": [],
+}
+
+
+@pytest.mark.parametrize("line", COLOURED)
+def test_what_stands_out_has_a_colour(
+    line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    say(line)
+    shown = capsys.readouterr().out
+    assert re.findall(r"\x1b\[(?!0m)[\d;]+m", shown) == COLOURED[line]
+    assert re.sub(r"\x1b\[[\d;]+m", "", shown) == f"{escape(line)}\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    say(line)
+    assert capsys.readouterr().out == f"{escape(line)}\n"
+
+
+def test_a_terminal_has_colours_unless_it_is_dumb(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert [has_colour(Terminal()), has_colour(io.StringIO())] == [True, False]
+    monkeypatch.setenv("TERM", "dumb")
+    assert not has_colour(Terminal())
+    with click.Context(click.Command("check"), color=True):
+        assert has_colour(io.StringIO())
 
 
 def test_a_page_is_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
