@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 209,
-    "cases": 6_037,
-    "vectors": 2_610,
+    "top": 230,
+    "cases": 6_117,
+    "vectors": 2_611,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_128,
-    "check/diagnosis": 3_249,
-    "tests": 29_886,
+    "check": 16_304,
+    "check/diagnosis": 3_255,
+    "tests": 30_126,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_079, 206, 31_298
+PACKAGE, MODULES, WORDS = 30_357, 207, 31_411
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_183}
 """Maximum words of a page."""
