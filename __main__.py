@@ -17,6 +17,7 @@ _COMMANDS = {
     "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
     "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
     "report": ("check.cli.checking", "Merge reports of check or fuzz, of shards or machines."),
+    "claim": ("check.cli.claiming", "Hold a published claim against its report."),
     "model": ("check.model.cli", "Judge every GRU of your own model, layer by layer."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
     "fuzz": ("check.cli.fuzzing", "Ask random questions without end, and keep what fails."),
@@ -106,8 +107,8 @@ def grucible(ctx: click.Context, color: str) -> None:
       0    done; check, model: it conforms, or every failure was expected
       1    check, model: it does not conform, or the verdict is incomplete, or
            an expectation is stale;
-           compare: something is worse; trace: the case does not pass;
-           probe: something is wrong;
+           compare: something is worse; claim verify: something differs;
+           trace: the case does not pass; probe: something is wrong;
            score: too few cases catch a misreading; gen --verify: not as published
       2    bad usage, or input that cannot be used
       70   an error of grucible's own

@@ -97,6 +97,10 @@ GENERATOR = 1
 generator are then made again."""
 
 
+VERSION = 1
+"""The version of the published vectors. Raise it for a release whose digests are not the last one's."""
+
+
 def published_digests(listed: str = "digests.txt") -> dict[str, str]:
     """Return the content digest of each published file by relative path, e.g. `openvino/gru_cell/core.h5`."""
     text = Path(__file__).with_name(listed).read_text(encoding="utf-8")

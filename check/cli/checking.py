@@ -45,8 +45,9 @@ ON_GITHUB = "github"
 
 REPORTS = options.together(
     click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
-                 help="Write the report to a file: json, junit, html, or github, which without =FILE "
-                 "annotates a run of GitHub Actions. json, junit and github take one runtime. "
+                 help="Write the report to a file: json, junit, html, claim (with a badge beside it), or "
+                 "github, which without =FILE annotates a run of GitHub Actions. All but html take one "
+                 "runtime. "
                  "Repeatable."),
     click.option("--quiet", is_flag=True, help="Print five lines at most."),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
@@ -213,9 +214,12 @@ def parse_reports(
         if name not in FORMATS or not file:
             expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
             raise click.UsageError(f"--report {text}: expected {expected}")
-        check_replaceable(Path(file), FORMATS[name].begins)
-        FORMATS[name].check()
-        files.append((FORMATS[name], Path(file)))
+        form, path = FORMATS[name], Path(file)
+        more = [(form.beside, path.with_suffix(form.beside.name))] if form.beside else []
+        for one, place in [(form, path), *more]:
+            check_replaceable(place, one.begins)
+            one.check()
+            files.append((one, place))
     places = [("--report", file) for _, file in files]
     check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
     return files

@@ -13,12 +13,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from ...cases.console import escape, escape_commands
 from ...cases.strict_json import encode_number, format_json
 from ...gen.tolerances.classes import CLASSES
+from ...vectors.digest import VERSION
 from ..judging.case_result import CaseResult, CaseVerdict
 from ..judging.expectations import Expectation, Use
 from ..judging.grade import Grade
 from ..judging.noise import Remark
 from ..refusals import Refusal
 from ..report import Report
+from .claim import badge, claim_value
 from .findings import diagnosis_lines, paragraph, sentence
 from .html import check_installed, html_page
 from .terminal import headline, report_text
@@ -54,6 +56,7 @@ def report_value(report: Report) -> dict[str, Any]:
             "files": len(report.origins),
             "origins": dict(report.origins),
             "digests": dict(report.digests),
+            "version": VERSION,
             "recomputed": report.recomputed,
         },
         "reach": {
@@ -305,7 +308,8 @@ class Format(NamedTuple):
 
     `write` makes the text of one report, or of several `side_by_side`. `begins` matches the start of such a
     text; no other file is overwritten. `check`, called before hours of work, raises GrucibleError where
-    something that the format needs is not installed.
+    something that the format needs is not installed. `beside` is a second format, named by its suffix, whose
+    file stands beside the first.
     """
 
     name: str
@@ -313,8 +317,16 @@ class Format(NamedTuple):
     begins: re.Pattern[bytes]
     check: Callable[[], None] = lambda: None
     side_by_side: bool = False
+    beside: Format | None = None
 
 
+def _claim(reports: Sequence[Report]) -> str:
+    file = report_json(*reports)
+    return format_json(claim_value(report_value(*reports), file.encode()))
+
+
+_BADGE = Format(".svg", lambda reports: badge(report_value(*reports)),
+                re.compile(rb"<svg [^>]*>\s*<title>grucible: "))  # fmt: skip
 _ALL = (
     Format("json", lambda reports: report_json(*reports), re.compile(rb"\{\s*\"grucible_report\"")),
     Format("junit", lambda reports: report_junit(*reports),
@@ -322,6 +334,7 @@ _ALL = (
     Format("github", lambda reports: summary(*reports), re.compile(rb"## grucible: ")),
     Format("html", html_page, re.compile(rb"<!doctype html>\n<!-- a report of grucible -->"),
            check_installed, side_by_side=True),
+    Format("claim", _claim, re.compile(rb"\{\s*\"grucible_claim\""), beside=_BADGE),
 )  # fmt: skip
 FORMATS = {one.name: one for one in _ALL}
 """The formats by the name that `--report NAME=FILE` takes."""

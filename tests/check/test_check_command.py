@@ -73,7 +73,7 @@ def test_json_report(some_vectors: Path, command: Command) -> None:
     digests = report["vectors"].pop("digests")
     assert digests.keys() == origins.keys()
     assert report["vectors"] == {
-        "path": str(some_vectors), "files": 2, "origins": origins, "recomputed": 0,
+        "path": str(some_vectors), "files": 2, "origins": origins, "version": 1, "recomputed": 0,
     }  # fmt: skip
     cases = ended.cases
     assert set(cases) == {*NAMES, "d-bfloat16", "n-bad", "s-zero"}
