@@ -17,19 +17,19 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 230,
+    "top": 231,
     "cases": 6_117,
-    "vectors": 2_611,
+    "vectors": 2_615,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_304,
+    "check": 16_512,
     "check/diagnosis": 3_255,
-    "tests": 30_126,
+    "tests": 30_328,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_357, 207, 31_411
+PACKAGE, MODULES, WORDS = 30_570, 209, 31_733
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_183}
+WORDS_OF = {"README.md": 1_193}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
