@@ -12,6 +12,7 @@ from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, V
 from ..cases.errors import GrucibleError
 from ..cases.files import read_limited
 from ..cases.operators.values import FIRST_WRONG
+from ..cases.selection import literal, selected
 from ..cases.strict_json import strict_json
 from ..gen.tolerances.classes import CHAINS
 from ..vectors.block import TIERS
@@ -84,6 +85,7 @@ class _ComparedCase(_Stored):
     tier: Literal[TIERS]  # type: ignore[valid-type]
     verdict: CaseVerdict
     message: str = ""
+    expected: Annotated[dict[Text, Text], FewKeys] | None = None
 
 
 class _StoredRefusal(_Stored):
@@ -129,6 +131,15 @@ def read_report(path: Path, kind: type[Stored]) -> Stored:
     raise GrucibleError(
         f"{path}: is no report that `grucible check --report json=FILE` writes: {why}"
     )
+
+
+def failed_before(path: Path, select: Sequence[str]) -> tuple[str, ...]:
+    """List globs of the selected cases that went wrong in a report. Raises GrucibleError if none did."""
+    cases = [one for one in read_report(path, StoredReport).cases if one.tier in DECIDING]
+    wrong = [one.id for one in cases if one.verdict in _WRONG and not one.expected]
+    if found := tuple(literal(one) for one in wrong if selected(one, select)):
+        return found
+    raise GrucibleError(f"{path}: no selected case went wrong in it; leave --last-failed out")
 
 
 def first_error(error: Exception) -> str:

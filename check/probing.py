@@ -142,6 +142,9 @@ def _take_steps(runtime: str, program: IsolatedRuntime) -> Iterator[ProbeStep]:
     known = f"{who}; operators: {', '.join(operators)}; dtypes: {', '.join(dtypes)}"
     if unknown := [*(hello.operators - {*OPERATORS}), *(hello.dtypes - {*FLOAT_TYPES})]:
         known = f"its hello names {', '.join(map(repr, unknown))}, which no question has; {known}"
+    if hello.protocol != VERSION:
+        spoken = f"version {hello.protocol} of the protocol, and grucible speaks {VERSION}"
+        known = f"its hello names {spoken}; {known}"
     yield ProbeStep("hello", known, None, not (operators and dtypes), program.came, _HELLO)
     ok = False
     for operator in operators:

@@ -220,14 +220,14 @@ class Report:
     def exit_status(self) -> int:
         """The status with which `grucible check` exits: 130 where it was interrupted, else 0 or 1.
 
-        It is 0 if nothing is missing, no expectation is stale, and the runtime conforms or every failure was
-        expected.
+        It is 0 if nothing is missing or left out, no expectation is stale, and the runtime conforms or every
+        failure was expected.
         """
         if self.interrupted:
             return INTERRUPTED
         if self.unexpected or self.accepted or self.counts["missing"] or self.unjudged:
             return 1
-        if self.stale and not self.allow_stale:
+        if self.stopped or (self.stale and not self.allow_stale):
             return 1
         expected = self.expected_failures or any(one.wrong for one in self.refusals)
         return 0 if expected or not self._nothing else 1

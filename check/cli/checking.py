@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import VectorSet
 from ..clustered import Remote, judge_there, remote_runtime
-from ..comparing import MAX_BYTES
+from ..comparing import MAX_BYTES, failed_before
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
@@ -82,7 +82,9 @@ REPORTS = options.together(
               "1 proves a file from elsewhere.")  # fmt: skip
 @click.option("--maxfail", type=click.IntRange(1), metavar="N",
               help="Ask no more after N failures that are not expected.")  # fmt: skip
-@click.option("-x", "first", is_flag=True, help="The same as --maxfail 1.")
+@click.option("-x", "maxfail", flag_value=1, type=int, help="The same as --maxfail 1.")
+@click.option("--last-failed", type=options.FILE, metavar="REPORT",
+              help="Ask only what went wrong in this JSON report.")  # fmt: skip
 @options.LIMITS
 @options.JOBS
 @SCHEDULER
@@ -104,7 +106,7 @@ def check_command(
     no_diagnose: bool,
     recompute: float | None,
     maxfail: int | None,
-    first: bool,
+    last_failed: Path | None,
     timeout: float,
     memory: int | None,
     jobs: int | None,
@@ -126,7 +128,7 @@ def check_command(
     given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
     _check_side_by_side(runtimes, reports, given)
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
-    maxfail = 1 if first else maxfail
+    select = failed_before(last_failed, select) if last_failed else select
     _check_source(runtimes, outputs, scheduler, strict=strict, maxfail=maxfail)
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
@@ -137,7 +139,9 @@ def check_command(
             asking = options.opened_with_progress("checking", vectors, select, shard)
             remote = remote_runtime(runtime or "", timeout, memory)
             report = _judge(starting, asking, demand, scheduler, remote)
-            found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
+            stopped = report.stopped or last_failed is not None
+            asked = {"asked": runtime or "", "outputs": str(outputs or "")}
+            found.append(replace(report, **asked, stopped=stopped))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
             if report.broken_by:
@@ -207,10 +211,7 @@ def parse_reports(
         if text == ON_GITHUB and os.environ.get(SUMMARY):
             continue
         if text == ON_GITHUB:
-            raise click.UsageError(
-                f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
-                f"write the summary to a file: --report {ON_GITHUB}=FILE"
-            )
+            raise not_on_github()
         if name not in FORMATS or not file:
             expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
             raise click.UsageError(f"--report {text}: expected {expected}")
@@ -223,6 +224,14 @@ def parse_reports(
     places = [("--report", file) for _, file in files]
     check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
     return files
+
+
+def not_on_github() -> click.UsageError:
+    """Make the error for `--report github` where no run of GitHub Actions is."""
+    return click.UsageError(
+        f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
+        f"write the summary to a file: --report {ON_GITHUB}=FILE"
+    )
 
 
 def _check_source(
@@ -298,7 +307,7 @@ def write_reports(
         for form, file in reversed(files):
             stack.callback(_write, form, file, reports)
         if ON_GITHUB in asked:
-            stack.callback(_annotate, reports[0])
+            stack.callback(annotate, workflow_commands(reports[0]), summary(reports[0]))
         reports = [one for one in reports if not one.broken_by]
         if as_json and reports:
             put(report_json(*reports))
@@ -314,10 +323,10 @@ def _write(form: Format, file: Path, reports: Sequence[Report]) -> None:
         write_whole(file, form.write(reports), mark=form.begins)
 
 
-def _annotate(report: Report) -> None:
-    """Annotate the run of GitHub Actions on standard error, and add to its job summary."""
-    for line in workflow_commands(report):
+def annotate(commands: Iterable[str], text: str) -> None:
+    """Annotate the run of GitHub Actions on standard error, and add a text to its job summary."""
+    for line in commands:
         put(f"{line}\n", err=True)
     place = Path(os.environ[SUMMARY])
     with writing_to(place), place.open("a", encoding="utf-8") as file:
-        file.write(summary(report))
+        file.write(text)

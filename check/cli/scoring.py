@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
+import re
 from pathlib import Path
 
 import click
 
-from ...cases.console import format_command, put, say
+from ...cases.console import SUMMARY, format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.strict_json import format_json
 from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
 from ..comparing import StoredReport, compare, comparison_lines, read_report
 from ..judging.criterion import chosen_criteria
+from ..reports.formats import as_summary, workflow_command
 from ..reports.suites import (
     audit,
     audit_lines,
@@ -25,16 +28,21 @@ from ..reports.suites import (
 )
 from ..score import score
 from . import options
+from .checking import ON_GITHUB, annotate, not_on_github
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier page is recognized."""
+_SUMMARY = re.compile(rb"## grucible compare: ")
 
 
 @click.command("compare")
 @click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
 @click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
 @options.JSON
-def compare_command(before: Path, after: Path, as_json: bool) -> None:
+@click.option("--report", metavar="github[=FILE]",
+              help="Annotate a run of GitHub Actions, or write its summary to a file.")  # fmt: skip
+@FORCE
+def compare_command(before: Path, after: Path, as_json: bool, report: str | None) -> None:
     """Show what changed between two reports, as by an upgrade.
 
     BEFORE and AFTER are what `grucible check --report json=FILE` wrote. Worse is
@@ -49,13 +57,35 @@ def compare_command(before: Path, after: Path, as_json: bool) -> None:
       1    something is worse
       2    a file is no report, or no case or invalid question is in both
     """
+    place = _summary_place(report) if report else None
     found = compare(read_report(before, StoredReport), read_report(after, StoredReport))
+    lines, worse = list(comparison_lines(found)), found["outcome"] == "worse"
     if as_json:
         put(format_json(found))
     else:
-        for line in comparison_lines(found):
+        for line in lines:
             say(line)
-    raise SystemExit(found["outcome"] == "worse")
+    if report:
+        words = "; ".join([*found["worse"], *found["better"]]) or "nothing is worse or better"
+        text = as_summary("grucible compare", found["outcome"], words, "\n".join(lines))
+        if place:
+            write_whole(place, text, mark=_SUMMARY)
+        else:
+            kind = "error" if worse else "notice"
+            annotate([workflow_command(kind, "grucible compare", words)], text)
+    raise SystemExit(worse)
+
+
+def _summary_place(report: str) -> Path | None:
+    """Parse github or github=FILE. Raises click.UsageError for anything else, and where no run is."""
+    name, _, file = report.partition("=")
+    if report == ON_GITHUB and not os.environ.get(SUMMARY):
+        raise not_on_github()
+    if name != ON_GITHUB or (report != name and not file):
+        raise click.UsageError(f"--report {report}: expected github=FILE, or github alone")
+    if file:
+        check_replaceable(Path(file), _SUMMARY)
+    return Path(file) if file else None
 
 
 @click.command("score")

@@ -247,7 +247,8 @@ class Hello:
     """What a program says of itself: `name` and `version` are "" where it does not say them.
 
     `operators` and `dtypes` are what it answers; an empty set means all. `unusable` says why the program
-    cannot be asked, or is ""; `installed` is false if a package is missing.
+    cannot be asked, or is ""; `installed` is false if a package is missing. `protocol` is the version of the
+    protocol that it names.
     """
 
     name: str = ""
@@ -258,6 +259,7 @@ class Hello:
     dtypes: frozenset[str] = frozenset()
     unusable: str = ""
     installed: bool = True
+    protocol: int = field(default=VERSION, compare=False)
 
     def refuses(self, question: Question) -> str:
         """Say why the program need not be asked; "" if it must."""
@@ -286,6 +288,7 @@ def hello_of(lines: Sequence[str]) -> Hello:
         parallel=last.get("parallel") == "yes",
         operators=frozenset(rest for keyword, rest in pairs if keyword == "operator"),
         dtypes=frozenset(rest for keyword, rest in pairs if keyword == "dtype"),
+        protocol=int(versions[0]),
     )
 
 

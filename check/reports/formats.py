@@ -292,15 +292,24 @@ def workflow_commands(report: Report) -> Iterator[str]:
     for one in report.diagnosis.findings[: MOST_ANNOTATIONS - 1]:
         message = f"{one.explains} of {one.of} failures: {sentence(one)}"
         found.append((level if one.certain else "warning", "diagnosis", message))
-    for kind, title, message in found:
-        data = escape_commands(escape(message)).replace("%", "%25").replace("\n", "%0A")
-        yield f"::{kind} title={title}::{data}"
+    yield from (workflow_command(*one) for one in found)
+
+
+def workflow_command(kind: str, title: str, message: str) -> str:
+    """Write the workflow command of GitHub's that annotates a run with a message."""
+    data = escape_commands(escape(message)).replace("%", "%25").replace("\n", "%0A")
+    return f"::{kind} title={title}::{data}"
 
 
 def summary(report: Report) -> str:
     """Return the job summary in Markdown: the verdict, and the report as it is printed."""
-    lines = [f"## grucible: {as_markdown(report.verdict)}", "", as_markdown(headline(report)), ""]
-    return "\n".join([*lines, as_block(report_text(report)), ""])
+    return as_summary("grucible", report.verdict, headline(report), report_text(report))
+
+
+def as_summary(what: str, outcome: str, words: str, text: str) -> str:
+    """Write a job summary in Markdown: an outcome, a sentence, and a text as it is printed."""
+    lines = [f"## {what}: {as_markdown(outcome)}", "", as_markdown(words), ""]
+    return "\n".join([*lines, as_block(text), ""])
 
 
 class Format(NamedTuple):

@@ -115,7 +115,7 @@ def headline(report: Report) -> str:
         f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,
         f"{unjudged} not judged": unjudged,
         "interrupted before the others": report.interrupted,
-        "stopped before the others": report.stopped,
+        "no others asked": report.stopped,
         f"in shard {report.shard} alone": report.shard != WHOLE,
     }
     reasons = ", ".join(text for text, holds in parts.items() if holds)

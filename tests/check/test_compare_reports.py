@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import HERE, Command
+from .conftest import HERE, Command, bad_usage
 
 CASES = ("passed", "failed", "error", "unsupported", "missing")
 
@@ -229,3 +229,30 @@ def test_reports_of_check(tmp_path: Path, command: Command) -> None:
         assert command("check", "--runtime", HERE / runtime, *select, *written).status == 0
     ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
     assert (ended.status, ended.out[:6]) == (0, "same: ")
+
+
+def test_a_comparison_annotates_a_run_of_github_actions(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared(tmp_path, command, report(), now(passed="failed"))
+    files = (tmp_path / "a.json", tmp_path / "b.json", "--report")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    bad_usage(command("compare", *files, "github"), "GITHUB_STEP_SUMMARY is not set")
+    bad_usage(command("compare", *files, "github="), "expected github=FILE, or github alone")
+    bad_usage(command("compare", *files, "html=x"), "expected github=FILE, or github alone")
+    bad_usage(command("compare", *files, f"github={files[0]}"), "a.json: is there already")
+    written, page = tmp_path / "s.md", tmp_path / "page.md"
+    assert command("compare", *files, f"github={written}").status == 1
+    text = written.read_text()
+    assert text.startswith(
+        "## grucible compare: worse\n\n1 case newly failing\n\n```text\nworse: 1 case"
+    )
+    assert command("compare", *files, f"github={written}").status == 1  # its own file
+    page.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    ended = command("compare", *files, "github")
+    assert ended.err == "::error title=grucible compare::1 case newly failing\n"
+    assert page.read_text() == f"before\n{text}"
+    (tmp_path / "b.json").write_text(json.dumps(report()))
+    same = command("compare", *files, "github").err
+    assert same == "::notice title=grucible compare::nothing is worse or better\n"

@@ -1,4 +1,4 @@
-"""After as many failures as one waits for, no more is asked, and the report says so."""
+"""Some cases are not asked, after enough failures or where they passed before, and the report says so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grucible.check.observed.source import FromRuntime
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.vectors.hdf5 import CORE
 
-from .conftest import Command
+from .conftest import Command, bad_usage
 
 FILE = CORE / "openvino/gru_sequence/core.h5"
 FLOAT32 = ("openvino.GRUSequence-5/core/float32/*",)
@@ -77,7 +77,38 @@ def test_the_first_line_says_that_it_stopped(tmp_path: Path, command: Command) -
     ended = command(*words, "-x", "--json")
     assert (ended.status, ended.report["stopped"]) == (1, True)
     ended = command(*words, "-x")
-    assert "stopped before the others" in ended.out.splitlines()[0]
+    assert "no others asked" in ended.out.splitlines()[0]
     listed = command(*words, "-x", "--write-expect", tmp_path / "known.yaml")
     assert (listed.status, "check did not ask all cases" in listed.err) == (1, True)
     assert not (tmp_path / "known.yaml").exists()
+
+
+def test_what_failed_last_is_asked_alone(tmp_path: Path, command: Command) -> None:
+    """It is incomplete even if all of it passes; and what was expected to fail is no part of it."""
+    (tmp_path / "wrong.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\nimport numpy_gru\n"
+        "def run(q):\n"
+        "    factor = 2 if 'clip' in q.id else 1\n"
+        "    return {name: a * factor for name, a in numpy_gru.run(q).items()}\n"
+    )
+    (tmp_path / "known.yaml").write_text("- {cases: '*/clipinf', reason: known}\n")
+    report, theme = tmp_path / "r.json", ("--select", "openvino.GRUCell-3/plain/float32/*")
+    wrong = (
+        "check",
+        "--runtime",
+        f"{tmp_path / 'wrong.py'}:run",
+        "--expect",
+        tmp_path / "known.yaml",
+    )
+    assert (
+        "3 failed, 1 of them expected" in command(*wrong, *theme, "--report", f"json={report}").out
+    )
+    right = ("check", "--runtime", f"{Path(__file__).parent / 'numpy_gru.py'}:run")
+    ended = command(*right, "--last-failed", report)
+    assert (ended.status, ended.out.splitlines()[0]) == (
+        1, "incomplete: 2 of 2 cases passed, no others asked",
+    )  # fmt: skip
+    again = command(*right, "--last-failed", report, "--select", "*/lbr-clip*", "--json").report
+    assert [one["id"].rpartition("/")[2] for one in again["cases"]] == ["lbr-clip0.5"]
+    nothing = command(*right, "--last-failed", report, "--select", "onnx*")
+    bad_usage(nothing, "r.json: no selected case went wrong in it; leave --last-failed out")

@@ -70,6 +70,7 @@ def test_the_first_mistake_is_named(line: str) -> None:
     ("line", "says"),
     [
         ("HELLO = HELLO.replace('end', 'dtype f16\\nend')", "names 'f16', which no question has"),
+        ("HELLO = HELLO.replace('grucible 1', 'grucible 2')", "names version 2 of the protocol"),
         ("end = lambda: sys.exit(7)", "(exit status 7)"),
         ("end = lambda: time.sleep(60)", "goes on, and was stopped"),
     ],
