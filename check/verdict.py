@@ -48,8 +48,8 @@ class Demand:
     matches. With `strict`, questions that must be refused are asked too, and accepting one is a failure.
     Stale expectations make the exit status 1, unless `allow_stale`. The share `recompute` (0 to 1) of the
     answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
-    passed is asked again. After `maxfail` unexpected failures, no more is asked. `layers` has the layer of a
-    model that each case belongs to, by id: one may be wrong alone.
+    passed is asked again. After `maxfail` unexpected failures, no more is asked. A `partial` demand leaves
+    cases out. `layers` has the layer of a model that each case belongs to, by id: one may be wrong alone.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -60,6 +60,7 @@ class Demand:
     allow_stale: bool = False
     recompute: float = 0.0
     maxfail: int | None = None
+    partial: bool = False
     again: bool = True
     layers: Mapping[str, str] = field(default_factory=dict)
 
@@ -172,7 +173,7 @@ def judge(
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
         report = seen.report(vectors, source, found, interrupted)
-        report = replace(report, broken_by=broken, stopped=seen.stopped)
+        report = replace(report, broken_by=broken, stopped=seen.stopped or demand.partial)
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_615,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_512,
+    "check": 16_577,
     "check/diagnosis": 3_255,
-    "tests": 30_328,
+    "tests": 30_387,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_570, 209, 31_733
+PACKAGE, MODULES, WORDS = 30_635, 209, 31_841
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_193}
 """Maximum words of a page."""

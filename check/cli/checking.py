@@ -130,7 +130,7 @@ def check_command(
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
     select = failed_before(last_failed, select) if last_failed else select
     _check_source(runtimes, outputs, scheduler, strict=strict, maxfail=maxfail)
-    demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail
+    demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail, bool(last_failed)
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
     try:
@@ -139,9 +139,7 @@ def check_command(
             asking = options.opened_with_progress("checking", vectors, select, shard)
             remote = remote_runtime(runtime or "", timeout, memory)
             report = _judge(starting, asking, demand, scheduler, remote)
-            stopped = report.stopped or last_failed is not None
-            asked = {"asked": runtime or "", "outputs": str(outputs or "")}
-            found.append(replace(report, **asked, stopped=stopped))
+            found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
             if report.broken_by:
