@@ -100,6 +100,7 @@ class StoredReport(_Stored):
     grucible_report: Literal[2, 3]
     verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
     interrupted: bool
+    stopped: bool = False
     runtime: Annotated[dict[Text, Text], FewKeys]
     arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
     diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]

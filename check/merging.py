@@ -276,6 +276,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         recomputed=sum(part.vectors.recomputed for part in parts),
         asked_again=sum(part.asked_again for part in parts),
         interrupted=any(part.interrupted for part in parts),
+        stopped=any(part.stopped for part in parts),
         refusals=list(_refusals(parts, known)),
         allow_stale=all(part.allow_stale for part in parts),
     )

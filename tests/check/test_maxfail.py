@@ -104,11 +104,13 @@ def test_what_failed_last_is_asked_alone(tmp_path: Path, command: Command) -> No
         "3 failed, 1 of them expected" in command(*wrong, *theme, "--report", f"json={report}").out
     )
     right = ("check", "--runtime", f"{Path(__file__).parent / 'numpy_gru.py'}:run")
-    ended = command(*right, "--last-failed", report)
-    assert (ended.status, ended.out.splitlines()[0]) == (
-        1, "incomplete: 2 of 2 cases passed, no others asked",
-    )  # fmt: skip
-    again = command(*right, "--last-failed", report, "--select", "*/lbr-clip*", "--json").report
-    assert [one["id"].rpartition("/")[2] for one in again["cases"]] == ["lbr-clip0.5"]
+    again = tmp_path / "again.json"
+    ended = command(*right, "--last-failed", report, "--report", f"json={again}")
+    for one in (ended, command("report", again)):
+        assert (one.status, one.out.splitlines()[0]) == (
+            1, "incomplete: 2 of 2 cases passed, no others asked",
+        )  # fmt: skip
+    found = command(*right, "--last-failed", report, "--select", "*/lbr-clip*", "--json").report
+    assert [one["id"].rpartition("/")[2] for one in found["cases"]] == ["lbr-clip0.5"]
     nothing = command(*right, "--last-failed", report, "--select", "onnx*")
     bad_usage(nothing, "r.json: no selected case went wrong in it; leave --last-failed out")
