@@ -19,15 +19,15 @@ ROOMS = ("cases", "vectors", "gen", "check")
 LINES = {
     "top": 231,
     "cases": 6_117,
-    "vectors": 2_615,
+    "vectors": 2_618,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_577,
+    "check": 16_578,
     "check/diagnosis": 3_255,
-    "tests": 30_387,
+    "tests": 30_389,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_635, 209, 31_841
+PACKAGE, MODULES, WORDS = 30_639, 209, 31_841
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_193}
 """Maximum words of a page."""

@@ -146,7 +146,10 @@ def open_file(path: Path, kind: str, *, whole: bool = True) -> Folder:
     root = Folder(_parse(path, kind, whole=whole), f"{path}: ")
     version = root.attribute("format_version")
     if (found := root.attribute("format")) != kind:
-        raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}")
+        why = "; it is read where it is installed; make a copy with: grucible gen" * (
+            found == PACKED
+        )
+        raise VectorFileError(f"{path}: format is {found!r}; expected {kind!r}{why}")
     if version not in _READ[kind]:
         read = " and ".join(map(str, _READ[kind]))
         again = "; make the file again with: grucible gen" if kind == VECTORS else ""
