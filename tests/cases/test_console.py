@@ -135,6 +135,7 @@ def test_what_stands_out_has_a_colour(
     line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR")
     say(line)
     shown = capsys.readouterr().out
     assert re.findall(r"\x1b\[(?!0m)[\d;]+m", shown) == COLOURED[line]
