@@ -87,6 +87,7 @@ def through(cases: int) -> None:
 def test_progress_is_drawn_on_a_terminal_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("NO_COLOR")
     through(5)
     assert capsys.readouterr() == ("a line\n", "")
     monkeypatch.setattr(sys, "stderr", Terminal())
