@@ -25,10 +25,8 @@ class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            error.message = error.message.removesuffix(".") + suggest(
-                str(value), map(str, self.choices)
-            )
-            raise
+            near = suggest(str(value), map(str, self.choices))
+            raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from None
 
 
 SELECT = click.option(
