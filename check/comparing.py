@@ -332,8 +332,8 @@ def _section(title: str, entries: Sequence[str]) -> Iterator[str]:
     if entries:
         yield from ("", f"{title}:")
     parts = (entry.partition("\n") for entry in entries)
-    groups = [[*wrap(first, 2, 4, cut=False), *wrap(about, 4)] for first, _, about in parts]
-    yield from list_some(groups, "more; --json has all of them")
+    groups = [[*wrap(first, 2, 4), *wrap(about, 4)] for first, _, about in parts]
+    yield from list_some(groups, "of these; --json has all of them")
 
 
 def _grade(one: dict[str, Any]) -> str:

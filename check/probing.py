@@ -89,7 +89,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
     shown = False
     for step in probe(words[0], timeout):
         word = "WRONG" if step.wrong else "ok"
-        for line in wrap(f"{word:8}{step.name}: {step.message}", 0, 10, cut=False):
+        for line in wrap(f"{word:8}{step.name}: {step.message}", 0, 10):
             say(line)
         if step.question and not shown:
             shown = True
@@ -99,7 +99,7 @@ def probe_command(words: tuple[str, ...], timeout: float) -> None:
         if step.wrong:
             _say_rows("seen", [*_dump(step.seen)] or ["not a byte"])
             _say_rows("expected", step.expected)
-            for line in wrap(f"remedy: {step.remedy}", 4, 14, cut=False):
+            for line in wrap(f"remedy: {step.remedy}", 4, 14):
                 say(line)
             say("")
             page = find_page("check/protocol/README.md")

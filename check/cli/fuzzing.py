@@ -26,7 +26,7 @@ from ..fuzz_report import BEGINS, fuzz_value
 from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
-from ..reports.findings import how_far_off, id_line
+from ..reports.findings import how_far_off
 from ..reports.text import plural, wrap
 from . import options
 
@@ -193,7 +193,7 @@ def fuzz_headline(found: Fuzzed) -> str:
 
 def fuzz_lines(found: Fuzzed) -> Iterator[str]:
     """Yield the lines of the report."""
-    yield from wrap(fuzz_headline(found), 0, 4, cut=False)
+    yield from wrap(fuzz_headline(found), 0, 4)
     name = f"{found.runtime} {found.version}".strip()
     rate = f"; {found.asked_to / found.seconds:.0f} a second" if found.seconds else ""
     replayed = f", after {plural(found.replayed, 'question')} of --replay" if found.replayed else ""
@@ -219,7 +219,7 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
         yield from wrap(f"the smaller case looks like: {about}", 2, 4)
     yield from wrap(one.unsteady, 2, 4) if one.unsteady else ()
     for result in one.results:
-        yield id_line(result.id, 2)
+        yield f"  {result.id}"
         if result.verdict == "failed" or one.shrunk:
             yield from wrap(how_far_off(result), 4)
 

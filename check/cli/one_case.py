@@ -23,7 +23,7 @@ from ...vectors.reader import open_vectors
 from ...vectors.writer import prepare_place
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
-from ..reports.findings import how_far_off, id_line
+from ..reports.findings import how_far_off
 from ..reports.show import find_case, show_lines
 from ..reports.text import wrap
 from ..reports.trace import MARK, against_lines, head_lines, step_lines, trace_json, trace_npz
@@ -188,7 +188,7 @@ def shrink_command(
 
 def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
     """Format the case that failed, and the smaller one."""
-    yield id_line(first_id, 0)
+    yield first_id
     yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:
         yield from wrap(f"looks like: {found.first.looks_like}", indent=2, more=4)
@@ -196,14 +196,14 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     smaller = f"made smaller: {', '.join(last.values())}"
     yield ""
     yield from wrap(smaller if last else "nothing of it can be left out", indent=0, more=2)
-    yield from ("", "what is left fails the same way:", id_line(found.question.id, 2))
+    yield from ("", "what is left fails the same way:", f"  {found.question.id}")
     yield from wrap(how_far_off(found.result), indent=4)
     inputs = found.question.inputs.items()
     sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
     yield from wrap(f"inputs: {sizes}", indent=4, more=6)
     ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
     late = f"; {ended} before it was as small as can be" if ended else ""
-    yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0, cut=False)
+    yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0)
     yield f"see: {format_command('show', [out, '*'])}"
 
 

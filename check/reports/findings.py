@@ -17,7 +17,7 @@ from .text import fit, group, list_some, plural, width, wrap
 
 _IN_HEADLINE = 2
 """Maximum findings in the first line."""
-_ALL = "more; --report json=FILE has all of them"
+_ALL = "; --report json=FILE has all of them"
 _NARROWER = 3
 """Maximum globs that are proposed in place of a glob that is too broad."""
 _ACCEPTED: dict[Outcome, str] = {
@@ -97,7 +97,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     for finding in diagnosis.findings:
         yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
         for note in notes(finding):
-            yield from wrap(note, 8, cut=False)
+            yield from wrap(note, 8)
         yield from (f"        {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
@@ -111,7 +111,7 @@ def notes(finding: Finding) -> Iterator[str]:
     """Yield what else may explain a finding's failures, where it does not hold, and if the text is silent."""
     if finding.alternatives:
         others = [_placed(finding.sentence(names), finding) for names in finding.alternatives]
-        more = f"; and {len(others) - 3} more" * (len(others) > 3)
+        more = f"; and {len(others) - 3} more mistakes" * (len(others) > 3)
         yield f"or, as far as these cases tell: {'; '.join(others[:3])}{more}"
     if finding.not_everywhere:
         yield f"not everywhere: {finding.contradicted} cases that would show it passed"
@@ -126,8 +126,9 @@ def failure_lines(report: Report) -> Iterator[str]:
     ids = report.diagnosis.unexplained_ids
     first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
     order = sorted(plainest(failed), key=lambda r: r.id not in ids)
-    lines = [[id_line(r.id, 2), *wrap(how_far_off(r), 4)] for r in order]
-    yield from _section(f"failed ({first}the plainest of each dtype first):", lines, _ALL)
+    lines = [[f"  {r.id}", *wrap(how_far_off(r), 4)] for r in order]
+    title = f"failed ({first}the plainest of each dtype first):"
+    yield from _section(title, lines, f"failures{_ALL}")
     errors = [r for r in report.unexpected if r.verdict == "error"]
     missing = [r for r in report.results if r.decides and r.verdict == "missing"]
     for title, results in (
@@ -136,13 +137,13 @@ def failure_lines(report: Report) -> Iterator[str]:
         ("missing:", missing),
     ):
         groups = _by_words(results, lambda r: r.message, report.diagnosis.unanswered)
-        yield from _section(title, groups, _ALL)
+        yield from _section(title, groups, f"messages{_ALL}")
 
 
-def _section(title: str, groups: Sequence[Iterable[str]], more: str = "more") -> Iterator[str]:
+def _section(title: str, groups: Sequence[Iterable[str]], what: str) -> Iterator[str]:
     """Yield the first groups of lines below a title; nothing if there are no groups."""
     yield from ["", title] if groups else []
-    yield from list_some(groups, more)
+    yield from list_some(groups, what)
 
 
 def _by_words(
@@ -157,12 +158,12 @@ def _by_words(
     groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
     lines, new = [], dict.fromkeys(chain(*(notes or {}).values()))
     for cases in groups:
-        rest = f", and {len(cases) - 1} more" if len(cases) > 1 else ""
+        rest = [f"    and {plural(len(cases) - 1, 'other case')}"] * (len(cases) > 1)
         text = fit(words(cases[0]), 3 * width())
         mine = [one for one in (notes or {}).get(cases[0].id, ()) if one in new]
         new = {one: None for one in new if one not in mine}
         noted = [line for one in mine for line in wrap(one, 4)]
-        lines.append([*wrap(text, 2), id_line(cases[0].id, 4, rest), *noted])
+        lines.append([*wrap(text, 2), f"    {cases[0].id}", *rest, *noted])
     return lines
 
 
@@ -186,35 +187,30 @@ def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
     return [entry[2] for entry in sorted(order, key=lambda entry: entry[:2])]
 
 
-def id_line(case_id: str, indent: int, more: str = "") -> str:
-    """Return an id in a line, shortened in the middle if it does not fit."""
-    return " " * indent + fit(case_id, width() - indent - len(more)) + more
-
-
 def expected_lines(report: Report) -> Iterator[str]:
     """Yield what each expectation excuses, and the expectations that need a change."""
     otherwise = [r for r in report.unexpected if r.instead]
     instead = _by_words(otherwise, lambda r: r.instead.in_words if r.instead else "")
-    yield from _section("wrong in another way than expected:", instead, "other ways")
+    yield from _section("wrong in another way than expected:", instead, "ways")
     in_use = [use for use in report.uses if not use.stale and not use.not_judged]
     yield from ["", "expected findings:"] if in_use else []
     reasons = group(in_use, lambda use: (use.expectation.reason, use.expectation.link))
     for (reason, link), uses in reasons.items():
-        yield from list_some([[_excused(use)] for use in uses], "more entries", indent=9)
+        yield from list_some([[_excused(use)] for use in uses], "entries", indent=9)
         yield from [*wrap(reason, 9), *([f"         {link}"] if link else [])]
     passed = report.unexpected_passes
-    yield from list_some([[id_line(f"passed unexpectedly: {r.id}", 2)] for r in passed])
+    yield from list_some([[f"  passed unexpectedly: {r.id}"] for r in passed], "unexpected passes")
     if idle := sum(use.not_judged for use in report.uses):
         name = "expectation names" if idle == 1 else "expectations name"
         yield from wrap(f"{idle} {name} cases that were not judged here, not all of them", 2)
     broad = [_use_lines(use, f" {_narrower(use, report)}") for use in report.uses if use.too_broad]
-    yield from _section("could excuse more than fails today:", broad)
+    yield from _section("could excuse more than fails today:", broad, "expectations")
     if count := sum(bool(use.failed) and not use.expectation.says_how for use in in_use):
         excuse = f"{count} of them {'excuses' if count == 1 else 'excuse'} any failure"
         yield from wrap(f"{excuse}: say what is expected, by observed, message or diagnosis", 2)
     status = "" if report.allow_stale else "; exit status 1 without --allow-stale"
     stale = [_use_lines(use, f": {use.stale}") for use in report.stale]
-    yield from _section(f"stale expectations, to be taken out{status}:", stale)
+    yield from _section(f"stale expectations, to be taken out{status}:", stale, "expectations")
 
 
 def _excused(use: Use) -> str:
@@ -226,7 +222,7 @@ def _excused(use: Use) -> str:
 
 def _use_lines(use: Use, text: str) -> list[str]:
     place = f"{use.expectation.place}: " if use.expectation.place else ""
-    return wrap(f"{place}{use.expectation.cases}{text}", 2, 4, cut=False)
+    return wrap(f"{place}{use.expectation.cases}{text}", 2, 4)
 
 
 def _narrower(use: Use, report: Report) -> str:
@@ -267,7 +263,7 @@ def refusal_lines(refusals: Sequence[Refusal]) -> Iterator[str]:
         yield f"  {outcome:7}  {operator}/invalid/*/{defect}"
         entry = first.ledger.partition("#")[2]
         leaves = "" if first.decides else "; the text leaves it open, so it does not decide"
-        yield from wrap(f"{first.about} (ledger: {entry}){leaves}; {dtypes}", 11, cut=False)
+        yield from wrap(f"{first.about} (ledger: {entry}){leaves}; {dtypes}", 11)
         yield from wrap(fit(first.message, 3 * width()), 11)
     unasked = Counter(one.message for one in refusals if one.outcome == "unasked")
     yield from ["  not asked, as the valid question is not answered either:"] if unasked else []

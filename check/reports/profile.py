@@ -61,7 +61,7 @@ def summary_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
         yield from wrap(f"{operator}: {_count(rows)}", 2, 6)
     for operator, rows in by_operator.items():
         for note in _notes(rows, full=full) if _answers(rows) else ():
-            yield from wrap(f"{operator}: {note}", 2, 6, cut=False)
+            yield from wrap(f"{operator}: {note}", 2, 6)
 
 
 def _answers(rows: Sequence[Row]) -> bool:
@@ -124,7 +124,7 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
     for operator, mine in group(asked, lambda one: one.operator).items():
         yield f"  {operator}: {_count_refused(mine)}"
         for text in _accepted(mine):
-            yield from wrap(text, 6, 8, cut=False)
+            yield from wrap(text, 6, 8)
     yield from ["", *(f"{word:11}{text}" for word, text in (_STATUSES | _LEGEND).items())]
     order = {"wrong": 0, "right": 1}  # what is not answered tells least
     first = min(profile.rows, key=lambda row: order.get(row.status, 2))

@@ -141,4 +141,4 @@ def _caught(block: Block) -> Iterator[str]:
     names = [variant.name for variant, caught in catches(block) if caught[0]]
     if names:
         yield from ["", f"catches {len(names)} misreadings (grucible explain NAME)"]
-        yield from wrap(", ".join(names), 2, cut=False)
+        yield from wrap(", ".join(names), 2)

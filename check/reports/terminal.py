@@ -34,10 +34,10 @@ def report_text(report: Report) -> str:
 
 def report_lines(report: Report) -> Iterator[str]:
     """Yield the lines of the report."""
-    yield from wrap(headline(report), 0, 4, cut=False)
+    yield from wrap(headline(report), 0, 4)
     for words in in_words(report.reach) if report.counts["unsupported"] else ():
         yield from wrap(words, 2, 4)
-    yield from wrap(_judged(report), 0, 4, cut=False)
+    yield from wrap(_judged(report), 0, 4)
     yield from _model(report)
     if report.vectors == CORE:
         yield f"  in {CORE_DIRECTORY}"
@@ -55,9 +55,9 @@ def report_lines(report: Report) -> Iterator[str]:
 def _model(report: Report) -> Iterator[str]:
     """Yield how a model was run, and why layers were not judged."""
     for note in report.model.notes if report.model else ():
-        yield from wrap(note, 2, 4, cut=False)
+        yield from wrap(note, 2, 4)
     some = [wrap(f"not judged: {n}: {why}", 2, 4) for n, why in report.unjudged.items()]
-    yield from list_some(some)
+    yield from list_some(some, "layers")
 
 
 def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _arithmetic(report: Report) -> Iterator[str]:
     for grade in report.grades.values():
         if count := grade.undeciding.total():
             files = [name for name, cases in grade.undeciding.items() if cases]
-            named = ", ".join(files[:4]) + f" and {len(files) - 4} more" * (len(files) > 4)
+            named = ", ".join(files[:4]) + f" and {len(files) - 4} more files" * (len(files) > 4)
             what = f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing"
             why = f"{grade.required!s} admits more than the value for over half of the elements"
             yield from wrap(f"{what}: {why}, in {named}", 2)
@@ -193,7 +193,7 @@ def _readings(report: Report) -> Iterator[str]:
         same = "" if len(followed) == 1 else ", not the same in every case"
         see = f"see: grucible explain ledger {ledger}"
         title = f"the reading followed where the text is ambiguous ({see}){same}:"
-        yield from ["", *wrap(title, 0, 2, cut=False)]
+        yield from ["", *wrap(title, 0, 2)]
         for names, count in followed.most_common():
             word = " and ".join(names) or "as stored"
             yield from wrap(f"{count:6}  {word}: {about(names) if names else stored[ledger]}", 0, 8)
@@ -203,5 +203,5 @@ def _unsupported(report: Report) -> Iterator[str]:
     """Yield the reasons for being unsupported, the most frequent first."""
     reasons = Counter(r.message for r in report.results if r.decides and r.verdict == "unsupported")
     yield from ["", "declared unsupported by the runtime:"] if reasons else []
-    some = [wrap(f"{n:6}  {one}", 0, 10, cut=False) for one, n in reasons.most_common()]
-    yield from list_some(some, "more reasons; --report json=FILE has all of them")
+    some = [wrap(f"{n:6}  {one}", 0, 10) for one, n in reasons.most_common()]
+    yield from list_some(some, "reasons; --report json=FILE has all of them")

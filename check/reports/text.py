@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -14,8 +15,8 @@ import numpy as np
 from ...cases.console import escape, escape_commands
 from ...cases.dtypes import Array, dtype_name
 
-USUAL, NARROWEST, WIDEST = 80, 40, 160
-"""Columns without a terminal, and the least and the most columns that are used of a terminal."""
+NARROWEST, WIDEST = 40, 160
+"""The least and the most columns that are used of a terminal."""
 SHOWN = 10
 """Maximum items of a list in a report; JSON has all of them."""
 MOST_WHOLE = 1 << 20
@@ -34,19 +35,20 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def width() -> int:
-    """Return the columns of a line: those of the terminal, or COLUMNS, if that is set."""
-    return min(WIDEST, max(NARROWEST, shutil.get_terminal_size((USUAL, 24)).columns))
+    """Return the columns of a line: those of the terminal, or COLUMNS; elsewhere lines do not end."""
+    columns = shutil.get_terminal_size((0, 24)).columns
+    return min(WIDEST, max(NARROWEST, columns)) if columns else sys.maxsize
 
 
-def wrap(text: str, indent: int, more: int | None = None, *, cut: bool = True) -> list[str]:
+def wrap(text: str, indent: int, more: int | None = None) -> list[str]:
     """Return lines of at most `width`, the first indented by `indent`, the others by `more`.
 
-    Without `cut`, no word is cut, such as a path. Control characters are written out.
+    No word is cut, such as an id or a path. Control characters are written out.
     """
     rest = indent if more is None else more
     return textwrap.wrap(
         escape(_LINE_ENDS.sub(" ", text)), width(), initial_indent=" " * indent,
-        subsequent_indent=" " * rest, break_long_words=cut, break_on_hyphens=cut,
+        subsequent_indent=" " * rest, break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
 
@@ -56,14 +58,12 @@ def fit(text: str, columns: int) -> str:
     return text if len(text) <= columns else f"{text[:head]} … {text[3 + head - columns :]}"
 
 
-def list_some(
-    groups: Sequence[Iterable[str]], more: str = "more", *, indent: int = 2
-) -> Iterator[str]:
-    """Yield the lines of the first SHOWN groups, and how many further groups there are."""
+def list_some(groups: Sequence[Iterable[str]], what: str, *, indent: int = 2) -> Iterator[str]:
+    """Yield the lines of the first SHOWN groups, and how many more there are of what they are."""
     for lines in groups[:SHOWN]:
         yield from lines
     if len(groups) > SHOWN:
-        yield f"{' ' * indent}… and {len(groups) - SHOWN} {more}"
+        yield f"{' ' * indent}… and {len(groups) - SHOWN} more {what}"
 
 
 def group(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:

@@ -62,7 +62,7 @@ def against_lines(traced: Traced, *, full: bool) -> Iterator[str]:
     ]
     if lines:
         yield "wrong by themselves:"
-    yield from chain(*lines) if full else list_some(lines, "more; --full names all")
+    yield from chain(*lines) if full else list_some(lines, "steps; --full names all")
 
 
 def verdict(name: str, found: Deviation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,7 +14,7 @@ from grucible import Report
 from grucible.cases.console import escape, escape_commands
 from grucible.check.protocol.header import Fault
 from grucible.check.reports.formats import report_junit, summary, workflow_commands
-from grucible.check.reports.terminal import quiet_lines, report_lines
+from grucible.check.reports.terminal import headline, quiet_lines, report_lines
 
 from .conftest import Command
 from .made import CELL, name_of
@@ -178,18 +179,28 @@ def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_no_line_is_wider_than_the_terminal(
+def test_a_line_ends_where_the_terminal_does_and_nowhere_else(
     report: Report, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """But no word is cut: ids stand whole in lines of their own."""
     monkeypatch.setenv("COLUMNS", str(columns))
     hostile = "\x1b[2J " * 40
     results = [
-        replace(r, id=f"{r.id}{'-x' * 60}", message=hostile if r.message else "")
+        replace(r, id=f"{r.id}{'-x' * 60}", message=f"{hostile} {'-x' * 99}" if r.message else "")
         for r in report.results
     ]
-    lines = [escape(line) for line in report_lines(replace(report, results=results, vectors="v"))]
+    long = replace(report, results=results, vectors="v")
+    lines = [escape(line) for line in report_lines(long)]
     texts = [
         one for one in lines if not re.match("start with: |float32 |nonp|arith|    +cases", one)
     ]
-    assert [line for line in texts if len(line) > columns] == []
-    assert any(len(line) > columns - 12 for line in lines)
+    wide = [line.strip().removeprefix("passed unexpectedly: ") for line in texts]
+    wide = [line.rstrip(";") for line, text in zip(wide, texts, strict=True) if len(text) > columns]
+    ids = {r.id for r in results}
+    assert ids & {*wide}
+    assert "-x" * 99 in wide
+    assert not [line for line in wide if line not in ids and not re.fullmatch("(-x|…)+", line)]
+    assert any(columns - 12 < len(line) <= columns for line in lines)
+    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setattr(sys, "__stdout__", None)
+    assert headline(long) in [*report_lines(long)]
