@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .check.runtimes.runtime import Unsupported as Unsupported
     from .check.trace import Trace as Trace
     from .check.trace import trace as trace
-    from .check.verdict import verify as verify
+    from .check.verify import verify as verify
     from .gen.posed import answer as answer
     from .vectors.case import Answer as Answer
     from .vectors.case import Case as Case
@@ -49,7 +49,7 @@ _HOMES = {
     "load_vectors": ".vectors.vector_set",
     "report_text": ".check.reports.terminal",
     "trace": ".check.trace",
-    "verify": ".check.verdict",
+    "verify": ".check.verify",
 }
 """The module of each public name."""
 __all__ = [*_HOMES]  # noqa: PLE0604

@@ -6,14 +6,12 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 
 from ..cases.console import format_own_error, say
-from ..cases.errors import GrucibleError, VectorFileError, several, texts
+from ..cases.errors import GrucibleError, VectorFileError
 from ..cases.selection import WHOLE, Ids, nothing_selected, selected
-from ..gen.making import open_or_make
 from ..vectors.vector_set import VectorSet
 from .again import Again
 from .diagnosis.asked import Asked, list_asked
@@ -30,10 +28,9 @@ from .judging.grade import Grade, Growth, see_growth
 from .judging.judge import judge_block, one_reading
 from .observed.observations import Origin, Slice, observe, origin
 from .observed.outputs_file import FromFiles
-from .observed.source import FromRuntime, Source
+from .observed.source import Source
 from .refusals import Refusal, refusals
 from .report import CORE, Report
-from .runtimes.runtime import Preparing, RuntimeFunction, describe_runtime
 from .unanswered import say_where_unanswered
 
 _UNFORESEEN = secrets.SystemRandom()
@@ -87,49 +84,6 @@ class Demand:
                     f"--require {glob!r} would demand nothing: no case that is judged and decides matches; "
                     "see the ids with: grucible cases --list"
                 )
-
-
-def verify(
-    vectors: str | Path | None = None,
-    runtime: RuntimeFunction | Preparing | None = None,
-    *,
-    arithmetic: str | Sequence[str] = (),
-    rtol: float | None = None,
-    atol: float | None = None,
-    ulp: float | None = None,
-    select: str | Sequence[str] = (),
-    expectations: Sequence[Expectation] = (),
-    require: str | Sequence[str] = (),
-    diagnosis: bool = True,
-    strict: bool = False,
-    allow_stale: bool = False,
-) -> Report:
-    """Judge `runtime`, a function from a question to outputs or what is Preparing, by the vectors at a path.
-
-    Without a path, the core vectors are used. The runtime is called in this process. `arithmetic` holds
-    texts `[DTYPE=]CLASS`; without it, `rtol`, `atol` and `ulp`, each dtype's own class is required. `select`
-    has globs of the ids to judge, `require` globs of the ids for which unsupported is a failure. One text may
-    stand for a list. With `strict`, questions that must be refused are asked too, and accepting one is a
-    failure. Stale expectations make the report's exit status 1, unless `allow_stale`.
-    Raises GrucibleError for vectors that cannot be used, invalid criteria, and globs that match nothing, and
-    TypeError for arguments of other types.
-    """
-    if runtime is None:
-        raise TypeError("verify() needs runtime=, a function from a question to outputs")
-    if not callable(runtime) and not hasattr(runtime, "prepare"):
-        raise TypeError(f"runtime is of type {type(runtime).__name__}; expected a function")
-    name = getattr(runtime, "__name__", type(runtime).__name__)
-    source = FromRuntime(describe_runtime(name, runtime))
-    demand = Demand(
-        chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp),
-        several("expectations", expectations, Expectation, "a grucible.Expectation"),
-        texts("require", require),
-        diagnosis,
-        strict,
-        allow_stale,
-    )
-    path = None if vectors is None else Path(vectors)
-    return judge(open_or_make(path, texts("select", select)), source, demand)
 
 
 def judge(
