@@ -79,6 +79,13 @@ class _Rooms(click.Group):
                 say(f"grucible: {', '.join(taken)} from {found.place}", err=True)
                 ctx.default_map = {command.name: dict(taken.values())}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line: a report names them."""
+        from .cases.console import WORDS
+
+        ctx.meta[WORDS] = [*args]
+        return super().parse_args(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in _COMMANDS.items()])

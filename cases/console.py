@@ -27,6 +27,8 @@ OWN_ERROR = 70
 """The exit status after a defect of grucible itself; EX_SOFTWARE of sysexits.h."""
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable in which GitHub Actions names the file of the job summary."""
+WORDS = "grucible.words"
+"""The key of the command line's words in what click keeps of it."""
 MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import SUMMARY, Progress, put, say
+from ...cases.console import SUMMARY, WORDS, Progress, put, say
 from ...cases.files import (
     FORCE,
     check_apart,
@@ -301,6 +303,9 @@ def write_reports(
     """Print reports, and write them to files; a report that an error ended is not printed."""
     if not reports:
         return
+    words, now = click.get_current_context().meta[WORDS], datetime.now().astimezone()
+    command, date = shlex.join(["grucible", *words]), f"{now:%Y-%m-%d %H:%M %Z}"
+    reports = [replace(one, command=command, date=date) for one in reports]
     with contextlib.ExitStack() as stack:
         for form, file in reversed(files):
             stack.callback(_write, form, file, reports)

@@ -14,17 +14,20 @@ from typing import Any
 
 import numpy as np
 
+from ... import __version__
 from ...cases.console import escape
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError, needing
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
+from ...vectors.digest import root_digest
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
 from ..judging.criterion import Differences
 from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
+from ..runtimes.posed import ONNX_FILES, OPENVINO, TORCH
 from ..trace import WHOLE, Traced, trace
 from .findings import how_far_off, notes, plainest, sentence
 from .show import asked_lines
@@ -74,6 +77,7 @@ def html_page(reports: Sequence[Report]) -> str:
         for number, report in enumerate(reports)
         for case_id, packed in pack_cases(report, MOST_BYTES // len(reports)).items()
     ]
+    summaries = [_summary(report) for report in reports]
     script = "\n".join((HERE / f"{name}.js").read_text("utf-8") for name in _SCRIPTS)
     templates = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
@@ -85,13 +89,33 @@ def html_page(reports: Sequence[Report]) -> str:
         sentence=sentence, verdicts=VERDICTS,
     )  # fmt: skip
     return templates.get_template("page.html.j2").render(
-        runtimes=[_summary(report) for report in reports],
+        runtimes=summaries,
+        unused=[
+            n for n, _ in enumerate(VERDICTS) if not any(one["totals"][n] for one in summaries)
+        ],
+        version=__version__,
+        made=reports[0],
+        digests={_digest(report): len(report.digests) for report in reports if report.digests},
         style=(HERE / "page.css").read_text("utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         data=pack({"cases": columns, "runtimes": runtimes}),
         values=values,
     )
+
+
+def _digest(report: Report) -> str:
+    """Return the root digest of the vector files that were looked at."""
+    pairs = {name: both.split() for name, both in report.digests.items()}
+    return root_digest(
+        {name: (content, tolerances) for name, (content, tolerances) in pairs.items()}
+    )
+
+
+def _has_script(report: Report) -> bool:
+    """Say whether `grucible show --script` writes scripts for the runtime."""
+    named = report.asked in {*ONNX_FILES, *OPENVINO, *TORCH}
+    return named or (":" in report.asked and not report.asked.startswith("exec:"))
 
 
 def pack(value: Any) -> str:
@@ -154,6 +178,7 @@ def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
         "number": number,
         "explanations": list(numbers),
         "asked": report.asked,
+        "script": _has_script(report),
         "outputs": report.outputs,
         "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
         "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grucible import Question, Report, Unsupported, verify
+from grucible import Question, Unsupported, verify
+from grucible.check.verify import ShownReport
 
 from .numpy_gru import MISTAKES
 
@@ -35,7 +36,7 @@ hostile.__name__ = HOSTILE
 
 
 @cache
-def wrong_report() -> Report:
+def wrong_report() -> ShownReport:
     """Of a GRU that ignores clip and has float32 alone, on the plain questions of GRUSequence-5."""
     clip_ignored = MISTAKES["clip ignored"]
 
@@ -49,7 +50,7 @@ def wrong_report() -> Report:
 
 
 @cache
-def other_report() -> Report:
+def other_report() -> ShownReport:
     """Of a GRU that ignores the lengths, on one dtype of the same."""
     lengths_ignored = MISTAKES["sequence_lengths ignored"]
 

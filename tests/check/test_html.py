@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
 import sys
+from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from grucible import verify
+from grucible import __version__, verify
 from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.grade import step_errors
 from grucible.check.reports import html as html_module
@@ -24,7 +27,8 @@ from grucible.check.reports.terminal import headline
 from .conftest import HERE as TESTS
 from .conftest import Command, bad_usage
 from .made import SEQUENCE, make_block, write_vectors
-from .pages import held, hostile, ids, wrong_report
+from .numpy_gru import run
+from .pages import held, hostile, ids, other_report, wrong_report
 
 pytest.importorskip("jinja2")
 NUMPY = f"{TESTS / 'numpy_gru.py'}:run"
@@ -216,6 +220,44 @@ def test_check_judges_several_runtimes_and_shows_them_on_one_page(
     assert (quiet.status, quiet.out.count("conform")) == (1, 2)
     for one in (["--json"], ["--report", f"junit={tmp_path / 'j.xml'}"]):
         bad_usage(command("check", *both, *one), "takes one runtime; give --runtime once")
+
+
+def test_the_foot_says_what_made_it_and_of_what(tmp_path: Path, command: Command) -> None:
+    """And a page that no command made names no day: equal reports give equal pages."""
+    vectors, page = tmp_path / "my vectors", tmp_path / "page.html"
+    vectors.mkdir()
+    for name in "ab":
+        write_vectors(vectors / f"{name}.h5", make_block([name]))
+    words = ["check", str(vectors), "--runtime", NUMPY, "--json", "--report", f"html={page}"]
+    digests = command(*words).report["vectors"]["digests"]
+    foot = " ".join(Elements(page.read_text()).text.partition("With JavaScript")[2].split())
+    assert [*digests] == ["a.h5", "b.h5"]
+    lists = "".join(
+        f"{both.split()[n]}  {name}\n" for n in (0, 1) for name, both in digests.items()
+    )
+    digest = hashlib.sha256(lists.encode()).hexdigest()
+    assert f"vectors: 2 files, root digest {digest}" in foot
+    assert shlex.join(["grucible", *words]) in foot
+    assert re.search(rf"grucible {re.escape(__version__)}, {date.today():%Y-}\d\d-\d\d \d", foot)
+    report = wrong_report()
+    assert html_page([report]) == html_page([replace(report)])
+    assert f"{date.today():%Y-%m-}" not in Elements(html_page([report])).text
+
+
+def test_side_by_side_those_that_do_not_conform_are_open() -> None:
+    right = verify(runtime=run, select=CLIPPED)
+    shown = Elements(html_page([right, wrong_report(), right, other_report()]))
+    folded = [one for one in shown.of("details") if one.get("class") != "text"]
+    assert ["open" in one for one in folded] == [True, False, True]
+
+
+def test_a_notebook_shows_a_report_as_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = wrong_report()
+    [frame] = Elements(report._repr_html_()).of("iframe")
+    assert frame["srcdoc"] == html_page([report])
+    assert frame["sandbox"] == "allow-scripts allow-popups"
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert report._repr_html_() is None
 
 
 def test_steps_are_counted_in_the_order_of_processing() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +26,25 @@ pytestmark = pytest.mark.skipif(
     BROWSER is None, reason="no Chromium is installed (Debian: apt install chromium)"
 )
 
+POLICY = '<meta http-equiv="Content-Security-Policy"[^>]*>'
+
 
 def written(folder: Path, *reports: Report) -> Path:
     file = folder / "page.html"
     file.write_text(html_page(reports), encoding="utf-8")
     return file
+
+
+def found(page: Path, expression: str, *options: str) -> Any:
+    """What an expression of JavaScript gives on the page, which else forbids scripts but its own."""
+    script = (
+        "<script>setTimeout(async () => { document.body.dataset.found = JSON.stringify"
+        f"(await (async () => {{ {expression} }})()) }}, 1000)</script></body>"
+    )
+    text = re.sub(POLICY, "", page.read_text(encoding="utf-8"))
+    page.write_text(text.replace("</body>", script), encoding="utf-8")
+    [json_text] = Shown(page, "", *options).all('<body data-found="([^"]*)"')
+    return json.loads(json_text)
 
 
 def failed() -> list[str]:
@@ -65,7 +81,8 @@ def test_the_address_filters(tmp_path: Path) -> None:
 
 def test_a_case_opens_with_what_it_asks(tmp_path: Path) -> None:
     page = written(tmp_path, replace(wrong_report(), asked="exec: ./my gru"))
-    result = next(r for r in wrong_report().results if r.id == failed()[0])
+    plain = re.compile(r"expected \S+, got \S+")  # of the output as a whole, as the table has it
+    result = next(r for r in wrong_report().results if r.wrong and plain.fullmatch(r.message))
     text = html.unescape(re.sub("<[^>]*>", " ", Shown(page, f"#case={result.id}").case))
     for part in ("What it asks", "asks for", "Error over the steps", "Go on from here",
                  "Where it leaves the exact states", result.id, result.where):  # fmt: skip
@@ -119,3 +136,92 @@ def test_runtimes_side_by_side(tmp_path: Path) -> None:
     assert shown.count == sum(r.verdict == "failed" for r in other.results)
     case = Shown(page, f"#runtime=1&case={shown.ids[0]}").case
     assert case.index("clips_nothing") < case.index("ignores_lengths")
+
+
+@pytest.mark.parametrize("width", [500, 1280])
+@pytest.mark.parametrize("several", [1, 2, 6])
+def test_ids_are_whole_and_heads_stand_over_their_columns(
+    tmp_path: Path, width: int, several: int
+) -> None:
+    """No row is lower than what stands in it, and each begins where the one before it ends."""
+    report = wrong_report()
+    results = [
+        replace(r, id=f"{r.id}{'-x' * n}")
+        for n, r in zip(range(0, 999, 9), report.results, strict=False)
+    ]
+    page = written(tmp_path, *[replace(report, results=results)] * several)
+    cut, apart, off = found(
+        page,
+        """const box = (one) => one.getBoundingClientRect(), rows = [...document.querySelectorAll(".space .row")];
+        const there = (row) => [...row.querySelectorAll(":scope > *, .id code, .id code *")].filter((one) => one.offsetWidth);
+        const heads = [...document.querySelectorAll(".head > *")];
+        return [
+          rows.filter((row) => there(row).some((one) => box(one).bottom > box(row).bottom || box(one).top < box(row).top)
+            || row.querySelector(".id").scrollWidth > row.querySelector(".id").clientWidth).length,
+          rows.slice(1).map((row, n) => box(row).top - box(rows[n]).bottom),
+          [...rows[0].children].flatMap((one, n) => heads[n].offsetWidth ? [box(one).left - box(heads[n]).left, box(one).right - box(heads[n]).right] : []),
+        ];""",
+        f"--window-size={width},900",
+    )
+    assert cut == 0
+    assert len(apart) > 8
+    assert apart == pytest.approx([0] * len(apart), abs=0.1)
+    assert len(off) >= 2 * min(several + 1, 3)
+    assert off == pytest.approx([0] * len(off), abs=0.1)
+
+
+def test_what_goes_on_to_the_right_fades_there(tmp_path: Path) -> None:
+    before, after, others = found(
+        written(tmp_path, wrong_report()),
+        """const map = document.getElementById("heat-map"), fades = () => map.classList.contains("goes-on");
+        const before = fades(); map.scrollLeft = map.scrollWidth;
+        map.dispatchEvent(new Event("scroll"));
+        return [before, fades(), [...document.querySelectorAll(".goes-on")].every((one) => one.scrollWidth > one.clientWidth)];""",
+        "--window-size=500,900",
+    )
+    assert (before, after, others) == (True, False, True)
+
+
+def test_a_button_copies_an_id_a_command_and_what_made_the_page(tmp_path: Path) -> None:
+    report = replace(wrong_report(), asked="onnxruntime", command="grucible check 'a b'")
+    copied = found(
+        written(tmp_path, report),
+        f"""const copied = [];
+        Object.defineProperty(navigator, "clipboard", {{ value: {{ writeText: async (text) => copied.push(text) }} }});
+        location.hash = "#case={failed()[0]}";
+        await new Promise((done) => setTimeout(done, 500));
+        for (const button of document.querySelectorAll(".copy")) button.click();
+        return copied;""",
+    )
+    one = failed()[0]
+    assert copied[0] == "grucible check 'a b'"
+    assert {one, f"grucible show {one}", f"grucible show {one} --script onnxruntime"} <= {*copied}
+
+
+def test_no_place_is_kept_for_a_chart_of_nothing(tmp_path: Path) -> None:
+    steps = """return [growth.hidden, errors.offsetWidth, heat.offsetWidth, growth.offsetWidth];"""
+    hidden, errors, whole, _ = found(written(tmp_path, replace(wrong_report(), growth={})), steps)
+    assert (hidden, errors) == (True, whole)
+    hidden, errors, _, growth = found(written(tmp_path, wrong_report()), steps)
+    assert (hidden, errors) == (False, growth)
+
+
+def test_in_a_notebook_the_page_works_within_its_frame(tmp_path: Path) -> None:
+    """There it has no address, and its links must not load the notebook into the frame."""
+    frame = html.unescape(wrong_report()._repr_html_() or "")
+    frame = frame.replace("sandbox=", "title=", 1)  # Chromium's clock waits for no other process
+    script = (
+        "<script>setTimeout(() => { document.querySelector('.findings a').click();"
+        "parent.postMessage(document.getElementById('count').textContent, '*'); }, 1000)</script></body>"
+    )
+    inside = re.sub(POLICY, "", frame[frame.index("<!doctype") : frame.rindex('"')])
+    start = html.escape(inside.replace("</body>", script))
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(
+        f"""<!doctype html><body><script>onmessage = (one) => {{ document.body.dataset.found = one.data; }}</script>
+        {frame[: frame.index("<!doctype")]}{start}"></iframe>""",
+        encoding="utf-8",
+    )
+    [count] = Shown(notebook).all('<body data-found="([^"]*)"')
+    first = wrong_report().diagnosis.findings[0]
+    assert count == f"{first.explains} of {len(wrong_report().results)} cases"

@@ -3,9 +3,29 @@
 
 const MOST_PRINTED = 300, FIRST_ELEMENTS = 64;
 
-/** An id in parts, of which the last says most. */
+/** An id in parts, of which the last says most. What does not fit goes on in the next line. */
 function idNode(i) {
-  return make("code", {}, make("span", {}, cases.id[i].slice(0, -cases.tail(i).length)), cases.tail(i));
+  return make("code", {}, make("span", {}, cases.id[i].slice(0, -cases.tail(i).length)), make("b", {}, cases.tail(i)));
+}
+
+/** The columns of a text in letters of one width; those of other scripts may take two. */
+const columnsOf = (text) => (/^[ -~]*$/.test(text) ? text.length : 2 * text.length);
+
+/** A button that copies a text. Where the browser lends no clipboard, the text is copied from the page itself. */
+function copying(text, what) {
+  const copy = async ({ target }) => {
+    try { await navigator.clipboard.writeText(text); } catch {
+      const lent = make("textarea", { class: "unseen" }, text);
+      target.after(lent);
+      lent.select();
+      document.execCommand("copy");
+      lent.remove();
+      target.focus();
+    }
+    target.textContent = "copied";
+    setTimeout(() => { target.textContent = "copy"; }, 1500);
+  };
+  return make("button", { type: "button", class: "chip copy", "aria-label": `Copy ${what}`, onclick: copy }, "copy");
 }
 
 function mark(word) {
@@ -17,8 +37,11 @@ function wordsOf(runtime, i) {
   return why >= 0 ? runtime.explanations[why] : runtime.message[i];
 }
 
+const LINE = 20, ROUND = 18, MOST_BESIDE = 4;
+
+/** The list. Rows differ in height, for an id is never cut: `tops` has where each begins, and the last ends. */
 const list = {
-  active: 0, printing: false,
+  active: 0, printing: false, tops: [0],
 
   prepare() {
     const several = page.runtimes.length > 1;
@@ -49,22 +72,46 @@ const list = {
   },
 
   show() {
-    const narrow = innerWidth <= 820, several = page.runtimes.length > 1;
-    this.rowHeight = narrow ? 58 : 38;
-    this.grid.style.setProperty("--row", `${this.rowHeight}px`);
-    this.grid.style.setProperty("--columns", narrow ? several ? `minmax(6rem, 1fr) ${page.runtimes.map(() => "5.2rem").join(" ")}` : "6.6rem minmax(0, 1fr) 4rem" : this.columns);
+    const several = page.runtimes.length, stacked = innerWidth <= 820 || several > MOST_BESIDE; // the id above the rest
+    this.grid.classList.toggle("stacked", stacked);
+    this.grid.style.setProperty("--columns", !stacked ? this.columns : several > 1 ? `repeat(${several}, minmax(7.5rem, 1fr))` : "6.6rem minmax(0, 1fr) 5rem");
+    this.grid.style.setProperty("--least", `${several > 1 ? 8.4 * several : 0}rem`);
     this.head.replaceChildren(...this.header());
     this.grid.setAttribute("aria-rowcount", seen.length + 1);
-    this.space.style.height = `${seen.length * this.rowHeight}px`;
-    this.scroller.style.height = seen.length * this.rowHeight < 640 ? `${Math.max(90, seen.length * this.rowHeight)}px` : "";
+    this.place(stacked);
+    const all = this.tops.at(-1);
+    this.space.style.height = `${all}px`;
+    this.scroller.style.height = all < 640 ? `${Math.max(90, all)}px` : "";
     this.active = Math.min(this.active, Math.max(0, seen.length - 1));
     this.draw();
   },
 
+  /** Work out where each row stands, from the letters that a line of an id has room for. */
+  place(stacked) {
+    const letters = make("code", {}, "x".repeat(100)), cell = make("div", { class: "id" }, letters), runtime = page.runtimes[chosen.runtime];
+    this.space.replaceChildren(make("div", { class: "row" }, ...(stacked || page.runtimes.length > 1 ? [cell] : [make("div"), cell])));
+    const room = Math.floor((cell.clientWidth - 1) / (letters.getBoundingClientRect().width / 100));
+    this.tops = [0];
+    for (const i of seen) {
+      const tail = columnsOf(cases.tail(i)), before = columnsOf(cases.id[i]) - tail;
+      const lines = before + tail <= room ? 1 : Math.ceil(before / room) + Math.ceil(tail / room);
+      const below = !stacked ? 0 : page.runtimes.length === 1 && wordsOf(runtime, i) ? 2 : 1;
+      this.tops.push(this.tops.at(-1) + (lines + below) * LINE + ROUND);
+    }
+  },
+
+  /** The row at a height, and the last where there is none. */
+  at(height) {
+    let [low, high] = [0, seen.length - 1];
+    while (low < high) { const middle = (low + high) >> 1; if (this.tops[middle + 1] <= height) low = middle + 1; else high = middle; }
+    return low;
+  },
+
   draw() {
     if (!seen.length) { this.space.replaceChildren(make("p", { class: "empty" }, "No case is left by these filters.")); return; }
-    const first = this.printing ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - 8);
-    const last = this.printing ? Math.min(seen.length, MOST_PRINTED) : Math.min(seen.length, first + Math.ceil(this.scroller.clientHeight / this.rowHeight) + 16);
+    const top = this.scroller.scrollTop;
+    const first = this.printing ? 0 : Math.max(0, this.at(top) - 8);
+    const last = Math.min(seen.length, this.printing ? MOST_PRINTED : this.at(top + this.scroller.clientHeight) + 9);
     this.space.replaceChildren(...Array.from({ length: last - first }, (_, n) => this.row(first + n)));
     this.point(document.activeElement === this.scroller);
   },
@@ -83,25 +130,26 @@ const list = {
     const i = seen[place], runtime = page.runtimes[chosen.runtime];
     const cell = (kind, ...what) => make("div", { role: "gridcell", class: kind }, ...what);
     const id = cell("id", idNode(i));
-    id.title = cases.id[i];
     const words = wordsOf(runtime, i);
     const cells = page.runtimes.length > 1
       ? [id, ...page.runtimes.map((one) => cell("", mark(VERDICTS[one.verdicts[i]]), " ", ["p", "f"].includes(one.verdicts[i]) ? make("span", { class: "more" }, ratioText(one.ratio[i])) : ""))]
       : [cell("", mark(VERDICTS[runtime.verdicts[i]])), id, cell("n", ratioText(runtime.ratio[i])), cell("where more", runtime.where[i]), cell("what more", words)];
     const drawn = make("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": place + 2, onclick: () => { this.active = place; choose({ case: cases.id[i] }, true); } }, ...cells);
     if (words) cells.at(-1).title = words;
-    if (!this.printing) drawn.style.top = `${place * this.rowHeight}px`;
+    const height = this.tops[place + 1] - this.tops[place];
+    if (!this.printing) [drawn.style.top, drawn.style.height] = [`${this.tops[place]}px`, `${height}px`];
+    if (!this.grid.classList.contains("stacked")) drawn.style.setProperty("--lines", (height - ROUND) / LINE);
     return drawn;
   },
 
   key(event) {
-    const page_ = Math.floor(this.scroller.clientHeight / this.rowHeight);
+    const page_ = Math.max(1, this.at(this.scroller.scrollTop + this.scroller.clientHeight) - this.at(this.scroller.scrollTop) - 1);
     const move = { ArrowDown: 1, ArrowUp: -1, PageDown: page_, PageUp: -page_, Home: -seen.length, End: seen.length }[event.key];
     if (event.key === "Enter" && seen.length) { event.preventDefault(); choose({ case: cases.id[seen[this.active]] }, true); return; }
     if (move === undefined) return;
     event.preventDefault();
     this.active = Math.max(0, Math.min(seen.length - 1, this.active + move));
-    const top = this.active * this.rowHeight, bottom = top + this.rowHeight - this.scroller.clientHeight;
+    const top = this.tops[this.active], bottom = this.tops[this.active + 1] - this.scroller.clientHeight;
     if (this.scroller.scrollTop > top) this.scroller.scrollTop = top;
     if (this.scroller.scrollTop < bottom) this.scroller.scrollTop = bottom;
     this.draw();
@@ -138,6 +186,7 @@ async function showCase() {
   dialog.onkeydown = (event) => { const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]; if (step && !event.target.closest("pre, .wide")) go(i, step); };
   if (!dialog.open) { if (dialog.showModal) dialog.showModal(); else dialog.setAttribute("open", ""); }
   dialog.scrollTop = 0;
+  hintAtMore();
   if (told && told.steps) drawSteps(el("case-steps"), [{ name: "", note: "", lines: [{ kind: runtime.verdicts[i] === "p" ? "passed" : "failed", middle: false, values: told.steps.map((v) => (typeof v === "number" ? v : Infinity)) }] }]);
 }
 
@@ -151,7 +200,7 @@ function go(i, step) {
 function top_(i) {
   const place = seen.indexOf(i);
   const button = (text, label, enabled, onclick) => make("button", { type: "button", class: "chip", "aria-label": label, disabled: !enabled, onclick }, text);
-  return make("div", { class: "top" }, make("h2", { id: "case-title", tabindex: -1, autofocus: true }, cases.id[i]), make("div", { class: "group" },
+  return make("div", { class: "top" }, make("h2", { id: "case-title", tabindex: -1, autofocus: true }, cases.id[i]), make("div", { class: "group" }, copying(cases.id[i], "the id"),
     button("←", "Previous case", place > 0, () => go(i, -1)), button("→", "Next case", place >= 0 && place < seen.length - 1, () => go(i, 1)),
     button("close", "Close this case", true, () => el("case").close())));
 }
@@ -170,7 +219,7 @@ function body(runtime, i, told) {
     parts.push(section("What it asks", asked(i)));
     if (runtime.verdicts[i] === "f") parts.push(make("p", { class: "note" }, "The values of this case are not in this page: it holds those of the plainest failures that were kept for the diagnosis. A report of this case alone has them: check with --select and its id."));
   }
-  parts.push(section("Go on from here", make("pre", { tabindex: 0 }, commands(runtime, cases.id[i]).join("\n"))));
+  parts.push(section("Go on from here", ...commands(runtime, cases.id[i]).map((line) => make("div", { class: "command" }, make("pre", { tabindex: 0 }, line), copying(line, "this command")))));
   return make("div", { class: "body" }, ...parts);
 }
 
@@ -178,7 +227,8 @@ function body(runtime, i, told) {
 function commands(runtime, id) {
   const operands = [...(runtime.vectors ? [runtime.vectors] : []), id], dashed = operands.some((word) => word.startsWith("-"));
   const line = (name, ...options) => ["grucible", name, ...(dashed ? [...options, "--", ...operands] : [...operands, ...options])].map(quoted).join(" ");
-  if (runtime.asked) return [line("show"), line("trace", "--runtime", runtime.asked), line("shrink", "--runtime", runtime.asked)];
+  const script = runtime.script ? [line("show", "--script", runtime.asked)] : [];
+  if (runtime.asked) return [line("show"), line("trace", "--runtime", runtime.asked), line("shrink", "--runtime", runtime.asked), ...script];
   return runtime.outputs ? [line("show"), line("trace", "--against", runtime.outputs)] : [line("show")];
 }
 
@@ -236,8 +286,8 @@ function elements(output) {
     draw(most, only);
     const left = (only ? wrong : ratios.length) - most;
     buttons.replaceChildren(...[
-      wrong && wrong < ratios.length ? make("button", { type: "button", class: "chip", "aria-pressed": only ? "true" : "false", onclick: () => { only = !only; redraw(); } }, "the wrong ones only") : null,
-      left > 0 ? make("button", { type: "button", class: "chip", onclick: () => { most = Infinity; redraw(); } }, `${left.toLocaleString("en")} more`) : null,
+      wrong && wrong < ratios.length ? make("button", { type: "button", class: "chip", "aria-pressed": only ? "true" : "false", onclick: () => { only = !only; redraw(); } }, "the wrong elements only") : null,
+      left > 0 ? make("button", { type: "button", class: "chip", onclick: () => { most = Infinity; redraw(); } }, `${many(left, `more ${only ? "wrong " : ""}element`)}`) : null,
     ].filter(Boolean));
   };
   redraw();

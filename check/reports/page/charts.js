@@ -17,9 +17,6 @@ function make(name, attributes = {}, ...children) {
 const many = (n, one, several = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : several}`;
 const percent = (share) => `${share > 0 && share < 0.01 ? "<1" : share < 1 && share > 0.99 ? ">99" : Math.round(100 * share)} %`;
 
-/** A text of at most so many letters, of which the middle goes first: names differ at their ends. */
-const shortened = (text, most) => (text.length <= most ? text : `${text.slice(0, Math.floor(most / 3))}…${text.slice(1 - most + Math.floor(most / 3))}`);
-
 /** A ratio to the tolerance for people: -1 is infinite. */
 function ratioText(ratio) {
   if (ratio === null || ratio === undefined) return "";
@@ -60,7 +57,7 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
   };
   const body = make("tbody");
   values.forEach((row, a) => {
-    const line = make("tr", { class: row.first ? "first" : null }, make("th", { scope: "row", class: "value", title: row.value, "aria-label": `${row.group.name} ${row.value}` }, row.first ? make("span", {}, row.group.name) : null, shortened(row.value, 30)));
+    const line = make("tr", { class: row.first ? "first" : null }, make("th", { scope: "row", class: "value", "aria-label": `${row.group.name} ${row.value}` }, row.first ? make("span", {}, row.group.name) : null, row.value));
     values.slice(0, a + 1).forEach((column, b) => {
       const found = cell(a, b);
       const starts = column.first ? "starts" : "";
@@ -87,10 +84,8 @@ function drawHeat(host, groups, cell, chosen, choose, told) {
     body.append(line);
   });
   const foot = make("tr", {}, make("td"));
-  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, title: `${column.group.name} ${column.value}` }, make("div", {}, shortened(column.value, 16)))));
-  const named = make("tr", { class: "group-row", "aria-hidden": "true" }, make("td"));
-  groups.forEach((group) => named.append(make("th", { class: "starts", colspan: group.values.length, title: group.name }, group.name)));
-  const table = make("table", { class: "heat", role: "grid", "aria-label": "Share passed of cases by pairs of what is asked" }, body, make("tfoot", {}, foot, named));
+  values.forEach((column) => foot.append(make("th", { scope: "col", class: column.first ? "starts" : null, "aria-label": `${column.group.name} ${column.value}` }, make("div", {}, column.value, column.first ? make("span", {}, column.group.name) : null))));
+  const table = make("table", { class: "heat", role: "grid", "aria-label": "Share passed of cases by pairs of what is asked" }, body, make("tfoot", {}, foot));
   roving(table, items, (at, key) => {
     const [a, b] = places[at];
     const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key] || [0, 0];
@@ -112,7 +107,7 @@ function drawErrors(host, rows, chosen, choose, told) {
   const finite = rows.flatMap((row) => row.cases.map((one) => one.ratio)).filter((r) => r > 0 && r !== Infinity);
   const high = Math.max(1, Math.floor(Math.log10(finite.reduce((a, b) => Math.max(a, b), 1)) + 1e-9) + 1);
   const low = -3, finest = high - low <= 24 ? 3 : 1, bins = (high - low) * finest + 2; // the first: less, and 0; the last: infinite alone
-  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = 56, rowHeight = tall + 46;
+  const width = Math.max(280, host.clientWidth), left = 4, each = (width - left - 4) / bins, tall = rows.length > 1 ? 56 : 120, rowHeight = tall + 46;
   const place = (ratio) => ratio < 0 || ratio === Infinity ? bins - 1 : ratio <= 10 ** low ? 0 : 1 + Math.floor((Math.log10(ratio) - low) * finest + 1e-9);
   const x = (bin) => left + bin * each;
   const limit = x(1 - low * finest);

@@ -49,9 +49,10 @@ class Cases {
 
 const nothing = () => ({ runtime: 0, q: "", verdict: [], dtype: "", operator: "", why: "", has: [], from: null, to: null, differ: false, sort: "", all: false, case: "" });
 let chosen = nothing();
+const framed = location.protocol === "about:"; // as in a notebook: the address is not the page's own
 
-function readAddress() {
-  const given = new URLSearchParams(location.hash.slice(1)), now = nothing();
+function readAddress(hash = location.hash) {
+  const given = new URLSearchParams(hash.slice(1)), now = nothing();
   const number = (name) => { const n = given.has(name) ? Number(given.get(name)) : null; return Number.isNaN(n) ? null : n; };
   now.runtime = Math.max(0, Math.min(page.runtimes.length - 1, Math.trunc(number("runtime") || 0)));
   for (const name of ["q", "dtype", "operator", "why", "sort", "case"]) now[name] = given.get(name) || "";
@@ -78,7 +79,7 @@ function address(now) {
 /** Choose something more. Opening a case is a step that Back undoes; other choices are not. */
 function choose(change, step = false) {
   chosen = { ...chosen, ...change };
-  history[step ? "pushState" : "replaceState"](null, "", address(chosen));
+  if (!framed) history[step ? "pushState" : "replaceState"](null, "", address(chosen));
   update();
 }
 
@@ -155,7 +156,7 @@ function drawFilters(count) {
   if (address({ ...chosen, case: "", sort: "", all: false, runtime: 0 }) !== "#") chips.append(make("button", { type: "button", class: "chip", "data-key": "clear", onclick: () => choose({ ...nothing(), runtime: chosen.runtime, sort: chosen.sort, all: chosen.all }) }, "clear all"));
   const used = new Set(runtime.explained);
   const several = page.runtimes.length > 1;
-  const sentences = runtime.explanations.map((text, n) => [String(n), text.length > 70 ? `${text.slice(0, 69)}…` : text]).filter(([n]) => used.has(Number(n)));
+  const sentences = runtime.explanations.map((text, n) => [String(n), text]).filter(([n]) => used.has(Number(n)));
   const unexplained = [...runtime.verdicts].some((letter, i) => letter === "f" && runtime.explained[i] < 0);
   el("more-filters").replaceChildren(...[
     several ? select("Runtime", "runtime", page.runtimes.map((one, n) => [String(n), one.name])) : null,
@@ -201,7 +202,7 @@ function drawHeatMap(out) {
   const now = chosen.has.map((pair) => pairs.findIndex((one) => one[0] === pair[0] && one[1] === pair[1])).filter((n) => n >= 0);
   const told = el("heat-told");
   told.textContent = "";
-  el("heat-more").textContent = chosen.all ? "the most telling only" : `all ${every.length} that differ`;
+  el("heat-more").textContent = chosen.all ? "the most telling conditions only" : `all ${every.length} conditions that differ`;
   el("heat-more").hidden = every.length <= MOST_TELLING;
   if (!total) { el("heat-map").replaceChildren(make("p", { class: "empty" }, "These cases ask for one thing alone.")); return; }
   drawHeat(el("heat-map"), groups, (a, b) => ({ asked: asked[a * total + b], passed: passed[a * total + b] }), now, (some) => {
@@ -231,6 +232,7 @@ function drawCharts(out) {
     const [passed, failed] = ["passed", "failed"].map((kind) => growth[kind].cases[0] || 0);
     return { name, note: `${passed.toLocaleString("en")} passed, ${failed.toLocaleString("en")} failed`, lines: drawn.filter((line) => line.values.length) };
   }).filter((row) => row.lines.length && (!chosen.dtype || row.name === chosen.dtype));
+  el("growth").hidden = !Object.keys(runtime.growth).length;
   drawSteps(el("growth-chart"), lines);
 }
 
@@ -257,6 +259,12 @@ function update() {
   drawCharts(out);
   list.show();
   showCase();
+  hintAtMore();
+}
+
+/** Let what can be scrolled to the right fade there. */
+function hintAtMore() {
+  for (const one of document.querySelectorAll(".wide, pre, .grid")) one.classList.toggle("goes-on", one.scrollLeft + one.clientWidth < one.scrollWidth - 1);
 }
 
 async function start() {
@@ -275,6 +283,12 @@ async function start() {
   document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); el("cases").focus(); });
   for (const link of document.querySelectorAll("main .runtime a[href^='#']")) link.addEventListener("click", () => el("explore").scrollIntoView());
   addEventListener("beforeprint", () => document.querySelectorAll(".runtime > details:not(.text)").forEach((one) => { one.open = true; }));
+  document.addEventListener("click", (event) => {
+    const link = framed && event.target.closest("main a[href^='#'], header a[href^='#']");
+    if (link) { event.preventDefault(); chosen = readAddress(link.hash); update(); }
+  });
+  for (const event of ["scroll", "toggle"]) document.addEventListener(event, hintAtMore, true);
+  for (const button of document.querySelectorAll("footer code")) button.after(" ", copying(button.textContent, "the command"));
   let drawn = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== drawn) { drawn = innerWidth; update(); } });
   document.documentElement.classList.add("ready");
