@@ -253,7 +253,7 @@ def test_side_by_side_those_that_do_not_conform_are_open() -> None:
 
 def test_a_notebook_shows_a_report_as_its_page(monkeypatch: pytest.MonkeyPatch) -> None:
     report = wrong_report()
-    [frame] = Elements(report._repr_html_()).of("iframe")
+    [frame] = Elements(report._repr_html_() or "").of("iframe")
     assert frame["srcdoc"] == html_page([report])
     assert frame["sandbox"] == "allow-scripts allow-popups"
     monkeypatch.setitem(sys.modules, "jinja2", None)
