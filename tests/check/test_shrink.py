@@ -214,7 +214,10 @@ def test_nothing_is_shrunk_of_a_case_that_passes_when_it_is_asked_again(
     assert not file.exists()
 
 
-def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Command) -> None:
+def test_the_command_writes_vectors_that_fail_too(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "wrong.py").write_text(
         f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom numpy_gru import run as right\n"
         "def run(question):\n    return right(question, 'linear_before_reset inverted')\n"
@@ -222,7 +225,9 @@ def test_the_command_writes_vectors_that_fail_too(tmp_path: Path, command: Comma
     file, runtime = tmp_path / "small.h5", f"{tmp_path / 'wrong.py'}:run"
     ended = command("shrink", SEQUENCE, "--runtime", runtime, "-o", file)
     assert ended.status == 0, ended.err
-    assert max(map(len, ended.out.splitlines()[:-2])) <= 80
+    lines = ended.out.splitlines()[:-2]
+    assert lines[0] == SEQUENCE
+    assert max(len(line) for line in lines if " " in line.strip()) <= 80
     [small_case] = load_vectors(file)
     assert small_case.id == shrunk_id(SEQUENCE)
     assert command("check", file, "--runtime", runtime, "--recompute", "1").status == 1
