@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 231,
-    "cases": 6_117,
+    "top": 238,
+    "cases": 6_119,
     "vectors": 2_618,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_578,
+    "check": 16_637,
     "check/diagnosis": 3_255,
-    "tests": 30_389,
+    "tests": 30_554,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_639, 209, 31_841
+PACKAGE, MODULES, WORDS = 30_707, 210, 31_893
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_193}
 """Maximum words of a page."""
