@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 238,
-    "cases": 6_119,
+    "cases": 6_117,
     "vectors": 2_618,
     "gen": 5_095,
     "gen/variants": 2_974,
     "check": 16_637,
     "check/diagnosis": 3_255,
-    "tests": 30_554,
+    "tests": 30_559,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_707, 210, 31_893
+PACKAGE, MODULES, WORDS = 30_705, 210, 31_893
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_193}
 """Maximum words of a page."""
