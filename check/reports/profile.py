@@ -114,8 +114,7 @@ def profile_lines(profile: Profile, *, full: bool = False) -> Iterator[str]:
         if _answers(rows):
             dtypes = [d for d in OPERATORS[operator].dtypes() if any(r.dtype == d for r in rows)]
             table = _table([[r for r in rows if r.dtype == d] for d in dtypes], full=full)
-            room = max(20, width() - 13 * len(dtypes))
-            lines = [[f"  {fit(name, room)}", *cells] for name, *cells in table]
+            lines = [[f"  {name}", *cells] for name, *cells in table]
             yield from ["", *format_table([operator, *dtypes], lines).splitlines()]
     asked = [one for one in profile.refusals if one.outcome != "unasked"]
     if asked:
@@ -147,7 +146,7 @@ def _table(columns: Sequence[Sequence[Row]], *, full: bool) -> Iterator[list[str
             runs.append(([feature], cells))
     for names, cells in runs:
         if len(names) >= _MANY and not full:
-            names = [f"{names[0]} … {names[-1]}: {len(names)}"]
+            names = [f"{names[0]} and {len(names) - 1} more"]
         yield from ([name, *cells] for name in names)
 
 

@@ -111,12 +111,13 @@ def test_what_is_no_claim_or_no_report(made: Path, command: Command) -> None:
     bad_usage(command("claim", "verify", report, report), "is no claim")
     bad_usage(command("claim", "verify", claim, claim), "is no report")
     value = json.loads(report.read_text())
-    for change in (
+    changes: list[dict[str, Any]] = [
         {"arithmetic": 1},
         {"runtime": []},
         {"vectors": {"origins": {}}},
         {"select": "*"},
-    ):
+    ]
+    for change in changes:
         report.write_text(json.dumps(value | change))
         bad_usage(command("claim", "verify", claim, report), "is no report")
     value["arithmetic"]["float32"]["vacuous"] = "no"

@@ -146,7 +146,7 @@ def test_what_is_kept_from_one_question_to_the_next_shows() -> None:
     assert {row.status for row in found.values()} == {"right"}
 
 
-def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
+def test_what_was_right_is_not_asked_on_where_it_crashes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor what must be refused: a runtime that hangs on every second question is waited for each time."""
     asked: list[str] = []
 
@@ -162,10 +162,13 @@ def test_what_was_right_is_not_asked_on_where_it_crashes() -> None:
         == "asked again with the last half of the batch: SystemExit: the end; nothing more is asked, for 3 of what had been right crashed"
     )
     assert found.refusals == []
+    monkeypatch.setenv("COLUMNS", "80")
     assert max(map(len, profile_lines(found))) <= 80
 
 
-def test_the_table_fits_and_says_what_is_wrong_first() -> None:
+def test_the_table_fits_and_says_what_is_wrong_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
     def ignores(question: Question) -> Any:
         return run(_without(question, "clip"))
 

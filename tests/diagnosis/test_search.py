@@ -63,7 +63,7 @@ def test_an_overflow_that_is_known_is_told_by_infinities_alone() -> None:
     for block in shipped.core_blocks():
         if block.dtype == "float32" and "Softplus" in block.ids[0]:
             given = variant_outputs(block, stacks_of(block), [[overflow]])
-            seen = {name: np.float32(array[0]) for name, array in given.items()}
+            seen = {name: array[0].astype(np.float32) for name, array in given.items()}
             wild = ~np.isfinite(elements(seen, 1))
             near = FailingBlock(
                 block, {n: np.clip(a, -largest, largest) for n, a in seen.items()}, REQUIRED
