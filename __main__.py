@@ -74,16 +74,20 @@ class _Rooms(click.Group):
         if command.name in COMMANDS:
             found = read_configuration(Path.cwd())
             if taken := found.of(command, words):
-                from .cases.console import say
+                from .cases.console import WORDS, say
 
-                say(f"grucible: {', '.join(taken)} from {found.place}", err=True)
+                say(f"grucible: defaults from {found.place}", err=True)
                 ctx.default_map = {command.name: dict(taken.values())}
+                for key in taken:
+                    ctx.meta[WORDS] += [f"--{key}={value}" for value in found.values[key]]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words of the command line: a report names them."""
+        """Keep the words of the command line, for a report names them; take --color wherever it stands."""
         from .cases.console import WORDS
 
         ctx.meta[WORDS] = [*args]
+        if at := next((place for place, word in enumerate(args) if word == "--color"), 0):
+            args = [*args[at : at + 2], *args[:at], *args[at + 2 :]]
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -33,8 +33,8 @@ MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000
 """Maximum characters of a message from an error or a runtime; a report may hold one for each result."""
-LOG_SECONDS = 30.0
-"""Seconds between lines about long work where no terminal shows a bar."""
+FIRST_SECONDS, LOG_SECONDS = 10.0, 30.0
+"""Seconds until the first line about long work where no terminal shows a bar, and between lines."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw.
 
@@ -233,8 +233,11 @@ class Progress:
     def log_until(self, ended: Event) -> None:
         """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done."""
         of = "" if self._cases is None else f" of {self._cases:,}"
-        while not ended.wait(LOG_SECONDS):
-            say(f"grucible: {self._words}: {self._done:,}{of} cases", err=True)
+        seconds = FIRST_SECONDS
+        while not ended.wait(seconds):
+            seconds = LOG_SECONDS
+            done = f"{self._done:,}{of} cases" if self._done else "no answer yet"
+            say(f"grucible: {self._words}: {done}", err=True)
 
 
 @contextlib.contextmanager

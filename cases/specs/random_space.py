@@ -312,6 +312,6 @@ def load_spaces(paths: tuple[Path, ...], operators: Sequence[str] = ()) -> list[
 
 def numbered(case_id: str) -> tuple[str, int, int] | None:
     """Take an id of a random space apart: its dtype, seed and number; None for any other id."""
-    *_, dtype, last = case_id.split("/", 3)
-    found = _NUMBER.fullmatch(last) if case_id.count("/") == 3 else None
-    return (dtype, int(found[1]), int(found[2])) if found else None
+    parts = case_id.split("/", 3)
+    found = _NUMBER.fullmatch(parts[3]) if len(parts) == 4 else None
+    return (parts[2], int(found[1]), int(found[2])) if found else None

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import Progress, format_table, put, say, show_progress
+from ...cases.console import Progress, format_command, format_table, put, say, show_progress
+from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.files import check_replaceable, write_whole
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
 from ...cases.selection import DTYPES, OPERATOR, SHARD, Shard
-from ...cases.specs.random_space import load_spaces, usual_space
+from ...cases.specs.random_space import RandomSpace, load_spaces, usual_space
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import open_set
@@ -128,16 +129,31 @@ def fuzz_command(
             found = _fuzz_here(
                 progress, runtime, timeout, memory, spaces, demanded, **given, **more
             )
-    _write(found, out, report)
+    _write(found, out, report, runtime)
     raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
 
 
 def _fuzz_here(
-    progress: Progress, runtime: str, timeout: float, memory: int | None, *asked: Any, **given: Any
+    progress: Progress,
+    runtime: str,
+    timeout: float,
+    memory: int | None,
+    spaces: Sequence[RandomSpace],
+    *asked: Any,
+    **given: Any,
 ) -> Fuzzed:
-    """Fuzz a runtime in processes of this machine, and shrink what is found."""
+    """Fuzz a runtime in processes of this machine, and shrink what is found.
+
+    A program is asked only what its hello names.
+    """
     with contextlib.closing(pool.RuntimePool(runtime, timeout, None, memory)) as source:
-        found = fuzz(source, *asked, **given)
+        hello = source.hello
+        some = [s for s in spaces if s.operator.name in (hello.operators or {s.operator.name})]
+        if not some:
+            names = ", ".join(sorted(hello.operators))
+            raise GrucibleError(f"the program's hello names {names} alone; leave --operator out")
+        given["dtypes"] = given["dtypes"] or sorted(hello.dtypes & {*FLOAT_TYPES})
+        found = fuzz(source, some, *asked, **given)
     with contextlib.suppress(KeyboardInterrupt, GrucibleError):
         if found.new and not found.interrupted:
             endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
@@ -146,7 +162,7 @@ def _fuzz_here(
     return found
 
 
-def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
+def _write(found: Fuzzed, out: Path, report: Path | None, runtime: str) -> None:
     """Print what was found, and write the report and the vectors of findings."""
     with ignoring_interrupts():
         for line in fuzz_lines(found):
@@ -154,7 +170,8 @@ def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
         if report:
             write_whole(report, format_json(fuzz_value(found)), mark=BEGINS)
         for path in write_found(found, out):
-            say(f"{path}: written; judge by it with: grucible check {path} --runtime …")
+            say(f"{path}: written; judge by it with:")
+            say(f"    {format_command('check', [path], ['--runtime', runtime])}")
 
 
 def _so_far(found: Fuzzed) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
+from click.core import ParameterSource
 
 from ...cases.console import Progress, find_page, show_progress
 from ...cases.selection import DTYPES, OPERATOR, WHOLE, Selection, Shard
@@ -21,6 +22,8 @@ from ..observed import pool
 from ..observed.exchange import outputs_at
 from ..observed.source import Source
 
+_SELECTING = ("select", "operators", "dtypes")
+"""The parameters of the options that select."""
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
@@ -50,14 +53,19 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
     """Give a command one `select` from `--select`, `--operator` and `--dtype`; it is empty without them.
 
-    `usual` is what `--operator` and `--dtype` alone select from.
+    `usual` is what `--operator` and `--dtype` alone select from. What a file gives as defaults does not
+    select from VECTORS that the command line names.
     """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
         def selecting(*, select: tuple[str, ...], **given: Any) -> object:
-            narrower = given.pop("operators"), given.pop("dtypes")
-            chosen = Selection(select, *narrower, usual) if any(narrower) else select
+            parts = (select, given.pop("operators"), given.pop("dtypes"))
+            if given.get("vectors"):
+                source = click.get_current_context().get_parameter_source
+                typed = [source(name) is not ParameterSource.DEFAULT_MAP for name in _SELECTING]
+                parts = tuple(part if mine else () for part, mine in zip(parts, typed, strict=True))
+            chosen = Selection(*parts, usual) if any(parts[1:]) else parts[0]
             return command(select=chosen, **given)
 
         decorated: Any = together(_SELECT, OPERATOR, DTYPES)(selecting)

@@ -141,7 +141,9 @@ def _taken(how: Language, operator: Operator) -> Iterator[str]:
         yield form.format(name=tensor.name, about=_shapes(tensor))
     for one in operator.attributes:
         form = number if one.kind in ("int", "float", "boolean") else words
-        yield form.format(name=one.name, about=re.sub(r" \(ledger: .*?\)", "", one.about))
+        about = re.sub(r" \(ledger: .*?\)", "", one.about)
+        about += "; may be absent" if one.default is None and not one.required else ""
+        yield form.format(name=one.name, about=about)
     for tensor in operator.outputs:
         yield output.format(name=tensor.name, about=_shapes(tensor))
 

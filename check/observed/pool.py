@@ -71,9 +71,14 @@ class RuntimePool:
         return self._first.name
 
     @property
+    def hello(self) -> Hello:
+        """What the runtime says of itself."""
+        return self._first.hello
+
+    @property
     def version(self) -> str:
         """The runtime's version."""
-        return self._first.hello.version
+        return self.hello.version
 
     @cached_property
     def jobs(self) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from ...cases.console import MOST_MESSAGE, format_error, format_message, shorten
 from ...cases.dtypes import Array, Arrays, dtype_name
 from ...cases.question import Question, TensorType
-from ..protocol.header import Fault, Reply, Status
+from ..protocol.header import Fault, Hello, Reply, Status
 from ..runtimes.runtime import Runtime, Unsupported, raised_at, traceback_lines
 
 if TYPE_CHECKING:  # a process that runs a runtime need not import it
@@ -63,7 +63,7 @@ class FromRuntime:
     """
 
     def __init__(self, runtime: Runtime) -> None:
-        self.name, self.version = runtime.name, runtime.version
+        self.name, self.version, self.hello = runtime.name, runtime.version, Hello()
         self._runtime = runtime
         self._errors = np.geterr()
 

@@ -91,7 +91,7 @@ def _judged(report: Report) -> str:
         layers = len({*report.model.layers.values()})
         return f"{who}: {plural(total, 'case')} of {plural(layers, 'layer')} of {report.model.path}"
     anew = f"; {report.recomputed} of {total} answers recomputed, all as stored"
-    return f"{who}: {total} cases, {origin}{anew if report.recomputed else ''}"
+    return f"{who}: {plural(total, 'case')}, {origin}{anew if report.recomputed else ''}"
 
 
 def headline(report: Report) -> str:

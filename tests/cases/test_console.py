@@ -104,6 +104,7 @@ def test_progress_is_drawn_on_a_terminal_alone(
 def test_elsewhere_a_line_says_now_and_then_how_far_it_is(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(console, "FIRST_SECONDS", 1e-3)
     monkeypatch.setattr(console, "LOG_SECONDS", 1e-3)
 
     def shown() -> str:

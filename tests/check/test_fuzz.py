@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -38,7 +40,7 @@ from grucible.gen.making import make_random, open_or_make
 from grucible.gen.posed import answered_case
 from grucible.vectors.hdf5 import CORE
 
-from .conftest import Command, Ended
+from .conftest import HERE, Command, Ended
 from .numpy_gru import keeps_h0, run
 
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
@@ -517,3 +519,26 @@ def test_hostile_values_decide_nothing() -> None:
     assert found.undeciding > 20
     assert not found.new
     assert not found.counts["error"]
+
+
+def test_a_program_is_asked_what_its_hello_names(command: Command, tmp_path: Path) -> None:
+    asked = (
+        "fuzz",
+        "--runtime",
+        mistaken(""),
+        "--cases",
+        24,
+        "--jobs",
+        1,
+        "-o",
+        tmp_path / "found",
+    )
+    ended = command(*map(str, asked))
+    [row] = [line for line in ended.out.splitlines() if re.match(r"\w+\.\w+.* float\d\d ", line)]
+    assert row.split()[:2] == ["openvino.GRUSequence-5", "float32"]
+    assert (
+        f"grucible check {tmp_path / 'found' / 'openvino.GRUSequence-5.h5'} --runtime 'exec: "
+        in ended.out
+    )
+    nothing = command(*map(str, asked), "--operator", CELL).said_in_one_line()
+    assert "the program's hello names openvino.GRUSequence-5 alone; leave --operator out" in nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,12 @@ def test_a_mistaken_id_is_answered_with_the_nearest(
 ) -> None:
     said = command("show", wanted).said_in_one_line().rstrip()
     assert said.endswith(f"is called {wanted!r} (did you mean {meant!r}?)")
+
+
+@pytest.mark.parametrize("words", [("show",), ("trace",), ("shrink", "--runtime", "x:y")])
+def test_a_word_that_is_no_id_is_answered_in_a_line(words: Sequence[str], command: Command) -> None:
+    said = command(*words, "nosuch").said_in_one_line()
+    assert said == "grucible: no case of the shipped specs is called 'nosuch'\n"
 
 
 def test_show_several(some_vectors: Path, command: Command) -> None:

@@ -8,7 +8,8 @@
  *     }
  *
  * gr_input and gr_output give a tensor by its name in the operator's specification; NULL where the question
- * has none. Its `data` are its bytes in C order: fill those of each output. Outputs are zeros at first. */
+ * has none. Its `data` are its bytes in C order: fill those of each output. Outputs are zeros at first.
+ * gr_number gives 0 for an attribute that the question lacks, and gr_attribute "". */
 #ifndef GRUCIBLE_H
 #define GRUCIBLE_H
 #include <stdio.h>
