@@ -63,7 +63,7 @@ class _Rooms(click.Group):
 
             ctx.fail(f"no command {args[0]!r}{suggest(args[0], _COMMANDS)}")
         name, command, words = super().resolve_command(ctx, args)
-        if command and not set(ctx.help_option_names) & {*words}:
+        if command and not (ctx.resilient_parsing or set(ctx.help_option_names) & {*words}):
             self._configure(ctx, command, words)
         return name, command, words
 

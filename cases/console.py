@@ -127,7 +127,7 @@ def put(text: str, *, err: bool = False) -> None:
     """
     stream = sys.stderr if err else sys.stdout
     try:
-        click.echo(text, nl=False, err=err, color=has_colour(stream))
+        click.echo(text, nl=False, err=err, color=has_colour(stream) or stream.isatty())
     except OSError as error:
         if not (err or isinstance(error, BrokenPipeError)):
             raise OSError(error.errno, error.strerror, "standard output") from None
@@ -233,11 +233,12 @@ class Progress:
     def log_until(self, ended: Event) -> None:
         """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done."""
         of = "" if self._cases is None else f" of {self._cases:,}"
-        seconds = FIRST_SECONDS
+        seconds, before = FIRST_SECONDS, 0
         while not ended.wait(seconds):
-            seconds = LOG_SECONDS
+            seconds, still = LOG_SECONDS, ", and still at work" * (self._done == before > 0)
+            before = self._done
             done = f"{self._done:,}{of} cases" if self._done else "no answer yet"
-            say(f"grucible: {self._words}: {done}", err=True)
+            say(f"grucible: {self._words}: {done}{still}", err=True)
 
 
 @contextlib.contextmanager

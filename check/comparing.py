@@ -86,6 +86,13 @@ class _ComparedCase(_Stored):
     verdict: CaseVerdict
     message: str = ""
     expected: Annotated[dict[Text, Text], FewKeys] | None = None
+    must_support: bool = False
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it made the runtime not conform, or the verdict incomplete."""
+        refused = self.must_support and self.verdict == "unsupported"
+        return (self.verdict in _WRONG or refused) and self.tier in DECIDING and not self.expected
 
 
 class _StoredRefusal(_Stored):
@@ -111,7 +118,7 @@ class StoredReport(_Stored):
     @property
     def side(self) -> dict[str, Any]:
         """What a comparison says of the report itself."""
-        about = self.model_dump(include={"runtime", "verdict", "interrupted"})
+        about = self.model_dump(include={"runtime", "verdict", "interrupted", "stopped"})
         return about | {"cases": len(self.cases)}
 
 
@@ -136,11 +143,13 @@ def read_report(path: Path, kind: type[Stored]) -> Stored:
 
 def failed_before(path: Path, select: Sequence[str]) -> tuple[str, ...]:
     """List globs of the selected cases that went wrong in a report. Raises GrucibleError if none did."""
-    cases = [one for one in read_report(path, StoredReport).cases if one.tier in DECIDING]
-    wrong = [one.id for one in cases if one.verdict in _WRONG and not one.expected]
+    wrong = [one.id for one in read_report(path, StoredReport).cases if one.wrong]
     if found := tuple(literal(one) for one in wrong if selected(one, select)):
         return found
-    raise GrucibleError(f"{path}: no selected case went wrong in it; leave --last-failed out")
+    raise GrucibleError(
+        f"{path}: no selected case went wrong in it, and no other question is asked again; "
+        "leave --last-failed out"
+    )
 
 
 def first_error(error: Exception) -> str:
@@ -283,7 +292,7 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
     for word in ("before", "after"):
         side = found[word]
         name = " ".join(side["runtime"].values()).rstrip()
-        interrupted = ", interrupted" if side["interrupted"] else ""
+        interrupted = ", interrupted" if side["interrupted"] else ", stopped" * side["stopped"]
         judged = f"{word}: {name}: {side['verdict']}, {side['cases']} cases{interrupted}"
         yield from wrap(judged, 2, 4)
     if new or found["gone_cases"]:
@@ -316,8 +325,11 @@ def _headline(found: dict[str, Any], both: int) -> str:
         left = len(found[word]) - len(names)
         shown = [*names, f"and {left} more"] if left else names
         changed += [f"{word}: {', '.join(shown)}"] if names else []
-    cut = [f"`{side}`" for side in ("before", "after") if found[side]["interrupted"]]
-    interrupted = f"; {' and '.join(cut)} was interrupted" if cut else ""
+    cut = [
+        f"`{side}`" for side in ("before", "after")
+        if found[side]["interrupted"] or found[side]["stopped"]
+    ]  # fmt: skip
+    interrupted = f"; {' and '.join(cut)} lacks cases" if cut else ""
     same = f"same: nothing is worse or better in the {both} cases of both{interrupted}"
     return "; ".join(changed) or same
 

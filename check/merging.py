@@ -267,6 +267,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         runtime=first.runtime["name"],
         runtime_version=first.runtime["version"],
         vectors=first.vectors.path,
+        select=first.select if all(part.select == first.select for part in parts) else [],
         origins={f: o for part in parts for f, o in part.vectors.origins.items()},
         digests={f: d for part in parts for f, d in part.vectors.digests.items()},
         grades=grades,

@@ -73,7 +73,7 @@ class Report:
     interrupted: bool = False
     """Whether a signal or an error ended the check: `results` has the cases that were compared before."""
     stopped: bool = False
-    """Whether no more was asked after as many failures as were waited for."""
+    """Whether `--maxfail` or `--last-failed` left cases out."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
     """The error that ended the check, such as one about a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError
-from ..cases.selection import WHOLE, Ids, nothing_selected, selected
+from ..cases.selection import WHOLE, Ids, nothing_selected, options_of, selected
 from ..vectors.vector_set import VectorSet
 from .again import Again
 from .diagnosis.asked import Asked, list_asked
@@ -78,7 +78,7 @@ class Demand:
                 )
         tiers = vectors.whole.tiers.items() if self.require else ()
         deciding = Ids(case_id for case_id, tier in tiers if tier in DECIDING)
-        for glob in self.require:
+        for glob in () if self.partial else self.require:
             if not deciding.matching(glob):
                 raise GrucibleError(
                     f"--require {glob!r} would demand nothing: no case that is judged and decides matches; "
@@ -241,7 +241,7 @@ class Seen:
             runtime_version=source.version,
             vectors=str(vectors.path) if vectors.path else CORE,
             shard=vectors.shard,
-            select=[*vectors.select, *getattr(vectors.select, "dtypes", ())],
+            select=[value for _, value in options_of(vectors.select)],
             origins=self.origins,
             digests=self.digests,
             recomputed=self.recomputed,

@@ -34,7 +34,7 @@ from ..cases.selection import Shard
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.factors import DRAWS, scale_of
 from ..vectors.block import Block, BlockKey
-from ..vectors.packed import ATTEMPTS, draw_numbers
+from ..vectors.drawn import ATTEMPTS, draw_numbers
 from .answering import Batch, answer_batches, concatenate, find_nonportable
 
 SMALLER = 6

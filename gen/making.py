@@ -22,7 +22,7 @@ from ..cases.specs.random_space import THEME, RandomSpace, numbered, usual_space
 from ..cases.specs.spec_file import SHIPPED, CaseSpecFile, Drawn, find_specs
 from ..vectors.block import Block, BlockKey
 from ..vectors.digest import GENERATOR
-from ..vectors.packed import ATTEMPTS
+from ..vectors.drawn import ATTEMPTS
 from ..vectors.vector_set import VectorSet
 from ..vectors.writer import new_vector_file
 from .drawing import FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks

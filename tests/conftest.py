@@ -1,5 +1,5 @@
 """What all tests share: one BLAS thread per process, for arrays here are small; memory that is kept, for the
-same arrays come again and again; signals that are not ignored; and no colours."""
+same arrays come again and again; signals that are not ignored; no colours, and 80 columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ for library in ("OPENBLAS", "MKL", "OMP"):
 for name, mebibytes in (("MMAP_THRESHOLD", 32), ("TRIM_THRESHOLD", 128)):
     os.environ.setdefault(f"MALLOC_{name}_", str(mebibytes << 20))  # glibc's, in processes to come
 
-os.environ["NO_COLOR"] = "1"
+os.environ |= {"NO_COLOR": "1", "COLUMNS": "80"}
 os.environ.pop("FORCE_COLOR", None)
 
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

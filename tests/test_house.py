@@ -17,19 +17,19 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 238,
-    "cases": 6_117,
-    "vectors": 2_618,
+    "top": 242,
+    "cases": 6_121,
+    "vectors": 2_637,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_636,
+    "check": 16_706,
     "check/diagnosis": 3_255,
-    "tests": 30_563,
+    "tests": 30_675,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_704, 210, 31_893
+PACKAGE, MODULES, WORDS = 30_801, 211, 31_983
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_193}
+WORDS_OF = {"README.md": 1_211}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""

@@ -67,6 +67,11 @@ def root_digest(files: Mapping[str, tuple[str, str]]) -> str:
     return hashlib.sha256(lists.encode()).hexdigest()
 
 
+def root_of(digests: Mapping[str, str]) -> str:
+    """Compute the root digest of the files of a report: by path, its digests of content and of tolerances."""
+    return root_digest({path: both.partition(" ")[::2] for path, both in digests.items()})
+
+
 def block_digest(block: Folder, name: str) -> str:
     """Compute the digest called `name` of a block: of the datasets that it covers, by ascending path."""
     sha = hashlib.sha256()

@@ -128,7 +128,7 @@ def _parse(path: Path, kind: str, *, whole: bool) -> Tree:
         if path.resolve().is_relative_to(CORE.resolve()):
             return _unpacked(read_file(str(path), whole))
         return parse_apart(read_file, str(path.absolute()), whole)
-    except (NotParsed, OSError, RuntimeError, ValueError, KeyError) as error:
+    except (NotParsed, OSError, RuntimeError, TypeError, ValueError, KeyError) as error:
         raise VectorFileError(f"{path}: is damaged ({error})") from None
     except GrucibleError as error:
         raise VectorFileError(f"{path}: {error}; expected {kind}") from None

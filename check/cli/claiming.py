@@ -54,9 +54,9 @@ def verify_command(claim: Path, report: Path) -> None:
     claimed = _read_claim(claim)
     found = _claim_of(report)
     wrong = list(_differences(claimed, found))
-    machine = claimed.get(_UNSEEN, "a machine that it does not name")
+    machine = claimed.get(_UNSEEN) or "a machine that it does not name"
     if wrong:
-        say(f"the claim does not hold: {plural(len(wrong), 'field')} of it differ from {report}")
+        say(f"the claim does not hold: {report} differs in {plural(len(wrong), 'field')}")
     else:
         say(f"the claim holds, as far as a report tells: {found['verdict']}; on {machine}")
     for line in wrong:

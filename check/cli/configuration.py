@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -19,7 +18,7 @@ from ...cases.selection import AND
 COMMANDS = ("check", "fuzz", "profile", "shrink", "trace")
 """The commands whose options have defaults in a file."""
 KEYS = ("runtime", "select", "operator", "dtype", "expect", "jobs", "timeout")
-"""The options that have them; each may stand for one text or number, or a list."""
+"""The options that have them; each has one text or number, or a list, where the option is repeatable."""
 _INSTEAD = {
     "--outputs": ("runtime", "jobs"),
     "--against": ("runtime",),
@@ -36,12 +35,14 @@ class Configuration(NamedTuple):
     place: Path | None
     values: Mapping[str, Any]
 
-    @property
-    def globs(self) -> list[str]:
-        """The globs that select what `select`, `operator` and `dtype` do together; none without these."""
-        named = [self.values.get(key, ["*"]) for key in ("select", "operator", "dtype")]
-        every = [f"{glob}{AND}{operator}/*/{dtype}/*" for glob, operator, dtype in product(*named)]
-        return every if {"select", "operator", "dtype"} & self.values.keys() else []
+    def globs(self, select: Sequence[str]) -> list[str]:
+        """List globs that select what `select`, or the file's, does with the file's operators and dtypes."""
+        select = select or self.values.get("select", [])
+        narrower = [self.values.get(key, ["*"]) for key in ("operator", "dtype")]
+        if not {"operator", "dtype"} & self.values.keys():
+            return [*select]
+        every = product(select or ["*"], *narrower)
+        return [f"{glob}{AND}{operator}/*/{dtype}/*" for glob, operator, dtype in every]
 
     def of(self, command: click.Command, words: Sequence[str]) -> dict[str, tuple[str, Any]]:
         """Find the keys that a command's options take: for each the parameter's name, and its value.
@@ -50,12 +51,17 @@ class Configuration(NamedTuple):
         """
         given = {word.partition("=")[0] for word in words}
         without = {key for option in given & _INSTEAD.keys() for key in _INSTEAD[option]}
+        if "--runtime" in given and "runtime" in self.values:
+            without.add("expect")  # of the file's runtime
         found = {}
         for key, value in self.values.items():
             options = [one for one in command.params if f"--{key}" in one.opts]
             if options and f"--{key}" not in given and key not in without:
                 several = getattr(options[0], "multiple", False)
-                found[key] = str(options[0].name), value if several else value[-1]
+                if len(value) > 1 and not several:
+                    why = f"{command.name} takes one, not {len(value)}"
+                    raise GrucibleError(f"{self.place}: {key}: {why}")
+                found[key] = str(options[0].name), value if several else value[0]
         return found
 
 
@@ -70,15 +76,16 @@ def read_configuration(start: Path) -> Configuration:
                 found: Any = tomllib.loads(read_limited(place, _MOST_BYTES).decode())
             except ValueError as error:
                 raise GrucibleError(f"{place}: {error}") from None
-            if place.name == _NAMES[1]:
-                found = found.get("tool", {}).get("grucible")
-            if isinstance(found, dict):
-                return Configuration(place, _checked(place, found))
+            tool = found.get("tool", {}) if place.name == _NAMES[1] else {"grucible": found}
+            if "grucible" in (tool if isinstance(tool, dict) else {}):
+                return Configuration(place, _checked(place, tool["grucible"]))
     return Configuration(None, {})
 
 
-def _checked(place: Path, found: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _checked(place: Path, found: Any) -> dict[str, list[Any]]:
     """Make each value a list; paths in it begin where the file is."""
+    if not isinstance(found, dict):
+        raise GrucibleError(f"{place}: [tool.grucible]: {found!r}; expected a table")
     values = {}
     for key, value in found.items():
         if key not in KEYS:
@@ -86,15 +93,23 @@ def _checked(place: Path, found: Mapping[str, Any]) -> dict[str, list[Any]]:
                 f"{place}: {key}: is not a key here{suggest(key, KEYS)}; expected {', '.join(KEYS)}"
             )
         several = value if isinstance(value, list) else [value]
-        kinds = (int, float) if key in ("jobs", "timeout") else (str,)
-        if not several or not all(type(one) in kinds for one in several):
-            what = "number" if int in kinds else "text"
-            raise GrucibleError(f"{place}: {key}: {value!r}; expected a {what}")
-        local = key == "expect", key == "runtime" and ".py:" in str(value)
+        if not several or not all(_is_value(key, one) for one in several):
+            what = {"jobs": "a whole number from 1 on", "timeout": "a number above 0"}
+            raise GrucibleError(f"{place}: {key}: {value!r}; expected {what.get(key, 'a text')}")
+        local = place.parent != Path.cwd() and key in ("expect", "runtime")
         values[key] = [
-            os.path.relpath(place.parent / one) if any(local) else one for one in several
+            str(place.parent / one) if local and (key == "expect" or ".py:" in one) else one
+            for one in several
         ]
     return values
+
+
+def _is_value(key: str, value: Any) -> bool:
+    if key == "jobs":
+        return type(value) is int and value > 0
+    if key == "timeout":
+        return type(value) in (int, float) and value > 0
+    return isinstance(value, str)
 
 
 @click.command("config")

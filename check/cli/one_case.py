@@ -65,7 +65,8 @@ def show_command(words: tuple[str, ...], full: bool, script: str | None) -> None
 
 @click.command("trace")
 @options.CASE_WORDS
-@click.option("--runtime", metavar="NAME", help=f"Compare its outputs. {options.RUNTIME_HELP}")
+@click.option("--runtime", metavar="NAME",
+              help=f"Compare its outputs; '' compares none. {options.RUNTIME_HELP}")  # fmt: skip
 @click.option("--against", type=options.PATH, metavar="OUTPUTS",
               help="Compare outputs made elsewhere, as check --outputs takes them.")  # fmt: skip
 @click.option("--direction", type=click.Choice(["forward", "reverse"]), help="Only this direction.")
@@ -104,6 +105,7 @@ def trace_command(
     grucible trace onnx.GRU-14/plain/float32/lbr1 --row 0 --step 1
     grucible trace openvino.GRUCell-3/plain/float32/lbr --runtime my_gru:run
     """
+    runtime = runtime or None
     if runtime is not None and against is not None:
         raise click.UsageError("give one of --runtime NAME and --against OUTPUTS")
     vectors, wanted = options.vectors_and_case(words)

@@ -64,13 +64,15 @@ def _configure(config: pytest.Config, ids: list[str]) -> None:
         found = read_configuration(config.invocation_params.dir)
     except GrucibleError as error:
         raise pytest.UsageError(str(error)) from None
-    option, last = config.option, {key: value[-1] for key, value in found.values.items()}
+    option, last = config.option, {key: value[0] for key, value in found.values.items()}
     option.grucible = option.grucible or "core"
+    if option.grucible_runtime and "runtime" in last:
+        last.pop("expect", None)  # of the file's runtime
     option.grucible_runtime = option.grucible_runtime or last.get("runtime")
     option.grucible_expect = option.grucible_expect or last.get("expect")
     option.grucible_timeout = last.get("timeout")
-    select = [literal(one) for one in ids] or option.grucible_select
-    option.grucible_select = select or found.globs or None
+    ids = [literal(one) for one in ids]
+    option.grucible_select = ids or found.globs(option.grucible_select or ()) or None
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

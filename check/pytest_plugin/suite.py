@@ -168,7 +168,7 @@ class Vectors:
         self, opened: VectorSet, criteria: Mapping[str, Criterion], known: Expectations
     ) -> None:
         self._set, self._criteria, self._known = opened, criteria, known
-        self._seen = Seen(Demand(criteria, again=False))
+        self._replies: dict[str, Reply] = {}
         self.ids = opened.ids
         """The ids of the cases, in order."""
         if not self.ids:
@@ -226,14 +226,19 @@ class Vectors:
 
     def see(self, case_id: str, reply: Reply) -> None:
         """Keep what a runtime replied to a case for `explain`."""
-        rows = self._set.one(case_id)
-        with np.errstate(all="ignore"):
-            self._seen.see(Slice(*rows, stack_replies(rows.block, [reply])))
+        self._replies[case_id] = reply
 
     def explain(self, asked: Source) -> list[str]:
         """Explain the failures that were seen, in lines; ask the runtime again where that helps."""
+        seen = Seen(Demand(self._criteria, again=False))
         with np.errstate(all="ignore"):
-            return [*map(escape, diagnosis_lines(explain(asked, self._seen)))]
+            for file, stored, rows, block in self._set.slices():
+                some = [n for n, case_id in enumerate(block.ids) if case_id in self._replies]
+                if some:
+                    part = block.rows(np.array(some))
+                    replies = [self._replies[case_id] for case_id in part.ids]
+                    seen.see(Slice(file, stored, rows[some], part, stack_replies(part, replies)))
+            return [*map(escape, diagnosis_lines(explain(asked, seen)))]
 
     def _run(
         self, test: Callable[..., Any], judge: Judge, args: Any, given: dict[str, Any]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...vectors.digest import root_digest
+from ...vectors.digest import root_of
 from ..judging.case_result import DECIDING
 from .text import group
 
@@ -16,20 +16,22 @@ _COLOURS = {"does not conform": "#c2410c", "incomplete": "#59626d"}
 """The colours of verdicts; that of the others is blue."""
 
 
-def claim_value(report: Mapping[str, Any], file: bytes) -> dict[str, Any]:
-    """Return the claim of a report, given as plain data and as its file; the machine is this one."""
+def claim_value(
+    report: Mapping[str, Any], file: bytes, *, made_here: bool = False
+) -> dict[str, Any]:
+    """Return the claim of a report, given as plain data and as its file; it may be `made_here`."""
     vectors = report["vectors"]
-    digests = {name: both.partition(" ")[::2] for name, both in vectors["digests"].items()}
     cases = [one for one in report["cases"] if one["tier"] in DECIDING]
     kinds = group(cases, lambda one: tuple(one["id"].split("/")[:3:2]))
     operators: dict[str, dict[str, Any]] = {}
     for (operator, dtype), some in sorted(kinds.items()):
-        operators.setdefault(operator, {})[dtype] = _judged(report, dtype, some)
+        operators.setdefault(operator, {})[dtype] = _judged(report, operator, dtype, some)
     return {
         "grucible_claim": 1,
         "runtime": report["runtime"],
-        "machine": f"{platform.system()} {platform.machine()}",
+        "machine": f"{platform.system()} {platform.machine()}" if made_here else None,
         "verdict": report["verdict"],
+        "left_out": report["stopped"] or report["interrupted"],
         "passed": sum(one["verdict"] == "passed" for one in cases),
         "cases": len(cases),
         "select": report["select"],
@@ -37,8 +39,8 @@ def claim_value(report: Mapping[str, Any], file: bytes) -> dict[str, Any]:
         "vectors": {
             "version": vectors.get("version"),
             "published": {*vectors["origins"].values()} == {"published"},
-            "files": len(digests),
-            "root_digest": root_digest(digests),
+            "files": len(vectors["digests"]),
+            "root_digest": root_of(vectors["digests"]),
         },
         "operators": operators,
         "arithmetic": {
@@ -50,17 +52,23 @@ def claim_value(report: Mapping[str, Any], file: bytes) -> dict[str, Any]:
 
 
 def _judged(
-    report: Mapping[str, Any], dtype: str, cases: Sequence[Mapping[str, Any]]
+    report: Mapping[str, Any], operator: str, dtype: str, cases: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Count the cases of an operator and dtype, and give their verdict, by the rules of the report's."""
     counts = Counter(one["verdict"] for one in cases)
     refused = any(one.get("must_support") and one["verdict"] == "unsupported" for one in cases)
+    accepted = [
+        one for one in report.get("refusals", ())
+        if (one["operator"], one["dtype"]) == (operator, dtype)
+        and one["decides"] and one["outcome"] not in ("refused", "unasked")
+    ]  # fmt: skip
+    incomplete = report["verdict"] == "incomplete" or report["stopped"] or report["interrupted"]
     undeciding = report["arithmetic"].get(dtype, {}).get("vacuous", {}).get("cases", 0)
-    if counts["failed"] or counts["error"] or refused:
+    if counts["failed"] or counts["error"] or refused or accepted:
         verdict = "does not conform"
     elif counts["unsupported"] == len(cases):
         verdict = "unsupported"
-    elif report["verdict"] == "incomplete" or counts["passed"] <= undeciding or counts["missing"]:
+    elif incomplete or counts["passed"] <= undeciding or counts["missing"]:
         verdict = "incomplete"
     else:
         verdict = "conforms where supported" if counts["unsupported"] else "conforms"

@@ -331,7 +331,8 @@ class Format(NamedTuple):
 
 def _claim(reports: Sequence[Report]) -> str:
     file = report_json(*reports)
-    return format_json(claim_value(report_value(*reports), file.encode()))
+    made_here = bool(reports[0].asked)  # neither outputs from elsewhere nor a merged report
+    return format_json(claim_value(report_value(*reports), file.encode(), made_here=made_here))
 
 
 _BADGE = Format(".svg", lambda reports: badge(report_value(*reports)),

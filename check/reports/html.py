@@ -20,7 +20,7 @@ from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError, needing
 from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
-from ...vectors.digest import root_digest
+from ...vectors.digest import root_of
 from ..diagnosis.failing import FailingBlock
 from ..diagnosis.finding import Finding
 from ..judging.case_result import CaseResult
@@ -95,20 +95,12 @@ def html_page(reports: Sequence[Report]) -> str:
         ],
         version=__version__,
         made=reports[0],
-        digests={_digest(report): len(report.digests) for report in reports if report.digests},
+        digests={root_of(one.digests): len(one.digests) for one in reports if one.digests},
         style=(HERE / "page.css").read_text("utf-8"),
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii"),
         data=pack({"cases": columns, "runtimes": runtimes}),
         values=values,
-    )
-
-
-def _digest(report: Report) -> str:
-    """Return the root digest of the vector files that were looked at."""
-    pairs = {name: both.split() for name, both in report.digests.items()}
-    return root_digest(
-        {name: (content, tolerances) for name, (content, tolerances) in pairs.items()}
     )
 
 

@@ -35,7 +35,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 def width() -> int:
-    """Return the columns of a line: those of the terminal, or COLUMNS; elsewhere lines do not end."""
+    """Return the columns of a line: those of the terminal, or COLUMNS; elsewhere there is no limit."""
     columns = shutil.get_terminal_size((0, 24)).columns
     return min(WIDEST, max(NARROWEST, columns)) if columns else sys.maxsize
 

@@ -144,6 +144,7 @@ def report(verdict: str, *cases: dict[str, Any], undeciding: int = 0) -> dict[st
     vectors = {"version": 1, "origins": {"a.h5": "published"}, "digests": {"a.h5": "1 2"}}
     return {
         "runtime": {"name": "<&", "version": ""}, "verdict": verdict, "select": [], "shard": "1/1",
+        "stopped": False, "interrupted": False,
         "vectors": vectors, "arithmetic": {"float32": grade}, "cases": list(cases),
     }  # fmt: skip
 
@@ -161,6 +162,16 @@ def test_the_verdict_of_an_operator_and_dtype(verdict: str) -> None:
     assert judged("does not conform", PASSED, refused) == "does not conform"
     assert judged("incomplete", PASSED) == "incomplete"
     assert judged("conforms", PASSED, undeciding=1) == "incomplete"
+    for word in ("stopped", "interrupted"):
+        cut = report("does not conform", PASSED) | {word: True}
+        claim = claim_value(cut, b"")
+        assert claim["left_out"] is True
+        assert claim["operators"][CELL]["float32"]["verdict"] == "incomplete"
+    accepted = {"operator": CELL, "dtype": "float32", "outcome": "obvious", "decides": True}
+    for change, says in (({}, "does not conform"), ({"dtype": "float16"}, "conforms"),
+                         ({"outcome": "refused"}, "conforms"), ({"decides": False}, "conforms")):  # fmt: skip
+        strict = report("does not conform", PASSED) | {"refusals": [accepted | change]}
+        assert claim_value(strict, b"")["operators"][CELL]["float32"]["verdict"] == says
     beside = case("failed", tier="nonportable")
     assert judged("conforms", PASSED, beside) == "conforms"
 
@@ -196,6 +207,20 @@ def test_where_a_claim_is_written(made: Path, some_vectors: Path, command: Comma
     assert not (made / "other.json").exists()
     assert other.read_text() == "<svg>a drawing</svg>"
     bad_usage(command(*asked, "--runtime", WRONG), "--report claim takes one runtime")
+
+
+def test_no_machine_is_named_where_outputs_came_from_elsewhere(
+    made: Path, some_vectors: Path, command: Command
+) -> None:
+    assert json.loads((made / "c.json").read_text())["machine"]
+    assert command("run", some_vectors, "--runtime", WRONG, "-o", made / "outputs").status == 0
+    places = ("--outputs", made / "outputs", "--report", f"claim={made / 'c.json'}")
+    assert (
+        command("check", some_vectors, *places, "--report", f"json={made / 'r.json'}").status == 1
+    )
+    assert json.loads((made / "c.json").read_text())["machine"] is None
+    ended = command("claim", "verify", made / "c.json", made / "r.json")
+    assert (ended.status, "a machine that it does not name" in ended.out) == (0, True)
 
 
 def test_the_page_names_the_version() -> None:

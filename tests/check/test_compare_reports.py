@@ -94,7 +94,7 @@ def test_the_same(tmp_path: Path, command: Command) -> None:
     assert (status, value["worse"], value["better"]) == (0, [], [])
     assert lines[0] == "same: nothing is worse or better in the 5 cases of both"
     _, _, lines = compared(tmp_path, command, old, report(interrupted=True))
-    assert " ".join(lines[:2]).split(";")[1].strip().startswith("`after` was interrupted")
+    assert " ".join(lines[:2]).split(";")[1].strip().startswith("`after` lacks cases")
 
 
 @pytest.mark.parametrize(

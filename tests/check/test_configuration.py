@@ -49,12 +49,30 @@ def test_the_command_line_wins(project: Path, some_vectors: Path, command: Comma
     assert (ended.status, ended.err) == (0, "")
 
 
-def test_a_list_stands_for_an_option_given_again(
+def test_a_list_stands_for_an_option_given_again(project: Path, command: Command) -> None:
+    select = "select = ['*/plain/*/lbr', '*/plain/*/clip*']"
+    (project / "grucible.toml").write_text(f"{select}\ndtype = 'float32'\noperator = {CELL!r}\n")
+    assert "3 of 3 cases passed" in command("check", "--runtime", RIGHT).out
+    (project / "grucible.toml").write_text(f"runtime = [{RIGHT!r}, {WRONG!r}]\n")
+    bad_usage(command("shrink", "x"), "grucible.toml: runtime: shrink takes one, not 2")
+
+
+def test_expectations_are_of_the_runtime_beside_them(
     project: Path, some_vectors: Path, command: Command
 ) -> None:
-    (project / "grucible.toml").write_text("select = ['*/a-good', '*/c-good']\ndtype = 'float32'\n")
-    printed = command("check", some_vectors, "--runtime", RIGHT).out
-    assert "2 of 2 cases passed" in printed
+    (project / "known.yaml").write_text(f"- {{cases: '{CELL}/*', reason: as it is}}\n")
+    (project / "grucible.toml").write_text("expect = 'known.yaml'\n")
+    assert command("check", some_vectors, "--runtime", WRONG).status == 0
+    (project / "grucible.toml").write_text(f"expect = 'known.yaml'\nruntime = {WRONG!r}\n")
+    assert command("check", some_vectors).status == 0
+    assert command("check", some_vectors, "--runtime", WRONG).status == 1
+
+
+def test_a_trace_without_the_runtime(project: Path, command: Command) -> None:
+    (project / "grucible.toml").write_text(f"runtime = {WRONG!r}\n")
+    case = f"{CELL}/plain/float32/lbr"
+    assert " passes: " in command("trace", case).out
+    assert " passes: " not in command("trace", case, "--runtime", "").out
 
 
 def test_paths_begin_at_the_file(
@@ -62,14 +80,17 @@ def test_paths_begin_at_the_file(
 ) -> None:
     (project / "wrong.py").write_text((HERE / "misbehaving.py").read_text())
     (project / "known.yaml").write_text(f"- {{cases: '{CELL}/*', reason: as it is}}\n")
-    (project / "grucible.toml").write_text("runtime = './wrong.py:nan'\nexpect = 'known.yaml'\n")
+    (project / "grucible.toml").write_text("runtime = ['./wrong.py:nan']\nexpect = 'known.yaml'\n")
     (project / "below").mkdir()
     monkeypatch.chdir(project / "below")
     ended = command("check", some_vectors)
     assert (ended.status, "1 failed, all of them expected" in ended.out) == (0, True), ended
     printed = command("config").out.splitlines()
     assert printed[0] == str(project / "grucible.toml")
-    assert printed[1].split() == ["runtime", "'../wrong.py:nan'"]
+    assert printed[1].split() == ["runtime", repr(str(project / "wrong.py:nan"))]
+    (project / "grucible.toml").write_text("runtime = ['exec: ./gru', 'my.py:run', 'openvino']\n")
+    named = [line.split(maxsplit=1)[1] for line in command("config").out.splitlines()[1:]]
+    assert named == ["'exec: ./gru'", repr(str(project / "my.py:run")), "'openvino'"]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +100,11 @@ def test_paths_begin_at_the_file(
             "jbos = 3",
             r"jbos: is not a key here \(did you mean 'jobs'\?\); expected runtime, select,",
         ),
-        ("jobs = 'four'", "jobs: 'four'; expected a number"),
-        ("jobs = true", "jobs: True; expected a number"),
+        ("jobs = 'four'", "jobs: 'four'; expected a whole number from 1 on"),
+        ("jobs = true", "jobs: True; expected a whole number"),
+        ("jobs = 2.5", "jobs: 2.5; expected a whole number"),
+        ("timeout = -5", "timeout: -5; expected a number above 0"),
+        ("timeout = nan", "timeout: nan; expected a number above 0"),
         ("runtime = 3", "runtime: 3; expected a text"),
         ("select = []", "select: \\[\\]; expected a text"),
         ("select = ", "Invalid value"),
@@ -106,6 +130,7 @@ def test_an_operator_selects(command: Command) -> None:
     printed = command("check", "--runtime", RIGHT, *given).out
     assert "openvino.GRUSequence" not in printed
     assert printed.startswith("conforms: 23 of 23 cases passed")
+    assert command("check", "--runtime", RIGHT, *given, "--json").report["select"] == [*given[1::2]]
     bad_usage(
         command("check", "--dtype", "fp32"), r"'fp32' is not one of .* \(did you mean 'float32'\?\)"
     )
@@ -119,4 +144,15 @@ def test_vectors_that_are_named_are_asked_whole(
     (project / "grucible.toml").write_text("operator = 'onnx.GRU-14'\nselect = '*/none'\n")
     printed = command("check", some_vectors, "--runtime", RIGHT).out
     assert "5 of 5 cases passed" in printed
-    bad_usage(command("check", some_vectors, "--runtime", RIGHT, "--operator", "onnx.GRU-14"), "x")
+    none = command("check", some_vectors, "--runtime", RIGHT, "--operator", "onnx.GRU-14")
+    assert (none.status, "no case is selected by --operator 'onnx.GRU-14'" in none.err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["tool = 1\n", "[tool]\nother = 1\n"])
+def test_a_pyproject_that_says_nothing_is_passed_over(
+    text: str, project: Path, command: Command
+) -> None:
+    (project / "pyproject.toml").write_text(text)
+    assert command("config").out.startswith("no grucible.toml")
+    (project / "pyproject.toml").write_text("[tool]\ngrucible = 'x'\n")
+    bad_usage(command("config"), r"pyproject.toml: \[tool.grucible\]: 'x'; expected a table")

@@ -112,5 +112,22 @@ def test_what_failed_last_is_asked_alone(tmp_path: Path, command: Command) -> No
         )  # fmt: skip
     found = command(*right, "--last-failed", report, "--select", "*/lbr-clip*", "--json").report
     assert [one["id"].rpartition("/")[2] for one in found["cases"]] == ["lbr-clip0.5"]
+    (tmp_path / "never.py").write_text(
+        "from grucible import Unsupported\ndef run(q):\n    raise Unsupported('no')\n"
+    )
+    refusing = (
+        "check",
+        "--runtime",
+        f"{tmp_path / 'never.py'}:run",
+        *theme,
+        "--require",
+        "*/lbr-clip0.5",
+    )
+    assert command(*refusing, "--report", f"json={again}").status == 1
+    ended = command(*right, "--last-failed", again, "--require", "*/nothing-of-these")
+    assert ended.out.startswith("incomplete: 1 of 1 cases passed, no others asked")
     nothing = command(*right, "--last-failed", report, "--select", "onnx*")
-    bad_usage(nothing, "r.json: no selected case went wrong in it; leave --last-failed out")
+    bad_usage(
+        nothing,
+        "r.json: no selected case went wrong in it, and no other question is asked again; leave",
+    )

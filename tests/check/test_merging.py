@@ -77,7 +77,7 @@ KERNELS: dict[str, tuple[Kernel, str, Sequence[Expectation]]] = {
     "two readings, excused": (mostly_keeps_h0, SEQUENCE, [Expectation("*", "any")]),
     "noisy": (noisy, CELL, ()),
 }
-ALIKE = ("verdict", "interrupted", "shard", "reach", "arithmetic", "summary", "readings",
+ALIKE = ("verdict", "interrupted", "stopped", "select", "shard", "reach", "arithmetic", "summary", "readings",
          "expectations", "allow_stale")  # fmt: skip
 
 

@@ -153,7 +153,7 @@ def test_an_id_as_printed_can_be_given_back(project: Path) -> None:
     assert "4 passed" in run(project, "--grucible", "core")[1]
     (project / "grucible.toml").write_text("jobs = []")
     status, printed = run(project, case)
-    assert (status, "ERROR: " in printed, "jobs: []; expected a number" in printed) == (
+    assert (status, "ERROR: " in printed, "jobs: []; expected a whole number" in printed) == (
         4,
         True,
         True,
