@@ -60,12 +60,12 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @wraps(command)
         def selecting(*, select: tuple[str, ...], **given: Any) -> object:
-            parts = (select, given.pop("operators"), given.pop("dtypes"))
+            parts: list[tuple[str, ...]] = [select, given.pop("operators"), given.pop("dtypes")]
             if given.get("vectors"):
                 source = click.get_current_context().get_parameter_source
                 typed = [source(name) is not ParameterSource.DEFAULT_MAP for name in _SELECTING]
-                parts = tuple(part if mine else () for part, mine in zip(parts, typed, strict=True))
-            chosen = Selection(*parts, usual) if any(parts[1:]) else parts[0]
+                parts = [part if mine else () for part, mine in zip(parts, typed, strict=True)]
+            chosen = Selection(parts[0], parts[1], parts[2], usual) if any(parts[1:]) else parts[0]
             return command(select=chosen, **given)
 
         decorated: Any = together(_SELECT, OPERATOR, DTYPES)(selecting)
