@@ -27,7 +27,7 @@ LINES = {
     "tests": 30_675,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_801, 211, 32_117
+PACKAGE, MODULES, WORDS = 30_801, 211, 32_141
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_211}
 """Maximum words of a page."""
