@@ -33,7 +33,7 @@ MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000
 """Maximum characters of a message from an error or a runtime; a report may hold one for each result."""
-FIRST_SECONDS, LOG_SECONDS = 10.0, 30.0
+FIRST_SECONDS, LOG_SECONDS = 15.0, 30.0
 """Seconds until the first line about long work where no terminal shows a bar, and between lines."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw.

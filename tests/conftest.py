@@ -34,6 +34,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return count_cpus() + 1
 
 
+def pytest_configure() -> None:
+    """Print no line about long work: a busy machine would add it to what a test compares."""
+    from grucible.cases import console
+
+    console.FIRST_SECONDS = 3600.0
+
+
 def pytest_collection_finish() -> None:
     """Let the collector look for circles less often: a tenth of the time of tests that diagnose."""
     gc.collect()

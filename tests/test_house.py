@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_974,
     "check": 16_706,
     "check/diagnosis": 3_255,
-    "tests": 30_675,
+    "tests": 30_682,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 30_801, 211, 32_141
