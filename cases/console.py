@@ -88,6 +88,18 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
+class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]
+    """The type of an option that takes one of several names, and suggests one for another word."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Find the name."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = suggest(str(value), map(str, self.choices))
+            raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from None
+
+
 def find_page(name: str) -> str:
     """Find a page, such as cases/README.md: in the checkout one is in, or where grucible is installed."""
     return name if Path(name).is_file() else str(Path(__file__).parents[1] / name)

@@ -11,23 +11,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import shorten, suggest
+from .console import Name, shorten
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 from .operators import OPERATORS
-
-
-class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]
-    """The type of an option that takes one of several names, and suggests one for another word."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Find the name."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = suggest(str(value), map(str, self.choices))
-            raise click.BadParameter(error.message.removesuffix(".") + near, ctx, param) from None
-
 
 SELECT = click.option(
     "--select", multiple=True, metavar="GLOB", help="Only cases whose id matches. Repeatable."

@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 242,
-    "cases": 6_121,
-    "vectors": 2_637,
+    "cases": 6_120,
+    "vectors": 2_636,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_706,
+    "check": 16_704,
     "check/diagnosis": 3_255,
     "tests": 30_682,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_801, 211, 32_141
+PACKAGE, MODULES, WORDS = 30_797, 211, 32_141
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_211}
 """Maximum words of a page."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..cases.console import say
-from ..cases.selection import Name
+from ..cases.console import Name, say
 
 if TYPE_CHECKING:
     from .exchange.manifest import Contents, Layout

@@ -11,11 +11,10 @@ from typing import NamedTuple
 
 import click
 
-from ...cases.console import say
+from ...cases.console import Name, say
 from ...cases.errors import GrucibleError
 from ...cases.operators import operator_named
 from ...cases.operators.signature import Operator, Tensor
-from ...cases.selection import Name
 from . import options
 
 PROTOCOL = Path(__file__).parents[1] / "protocol"

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import click
 
-from ...cases.console import format_command, say
+from ...cases.console import Name, format_command, say
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
-from ...cases.selection import Name
 
 _SECONDS = 600
 """Maximum CPU time to read a suite; an export of all shipped cases takes a tenth of it."""

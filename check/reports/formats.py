@@ -330,9 +330,9 @@ class Format(NamedTuple):
 
 
 def _claim(reports: Sequence[Report]) -> str:
-    file = report_json(*reports)
+    value = report_value(*reports)
     made_here = bool(reports[0].asked)  # neither outputs from elsewhere nor a merged report
-    return format_json(claim_value(report_value(*reports), file.encode(), made_here=made_here))
+    return format_json(claim_value(value, format_json(value).encode(), made_here=made_here))
 
 
 _BADGE = Format(".svg", lambda reports: badge(report_value(*reports)),
