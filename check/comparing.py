@@ -18,6 +18,8 @@ from ..gen.tolerances.classes import CHAINS
 from ..vectors.block import TIERS
 from .judging.case_result import DECIDING, CaseVerdict
 from .refusals import Outcome
+from .report import CORE
+from .reports.findings import case_command
 from .reports.text import list_some, plural, wrap
 
 MAX_BYTES = 48 << 20
@@ -57,6 +59,7 @@ class _StoredGrade(_Stored):
     observed: Text | None
     compared: Count
     ratio: Number = Field(validation_alias=AliasPath("worst", "ratio"))
+    worst_id: Text = Field("", validation_alias=AliasPath("worst", "id"))
 
     @property
     def demand(self) -> str:
@@ -109,6 +112,8 @@ class StoredReport(_Stored):
     interrupted: bool
     stopped: bool = False
     runtime: Annotated[dict[Text, Text], FewKeys]
+    asked: Text = ""
+    vectors_path: Text = Field(CORE, validation_alias=AliasPath("vectors", "path"))
     arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
     diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
     unexplained: Count
@@ -212,7 +217,24 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         "undecided": len(changed) - len(changes),
         "new_cases": [one for one in new if one not in old],
         "gone_cases": [one for one in old if one not in new],
+        "see": _see(after, changes, grades, moved["accepted"]),
     }
+
+
+def _see(
+    after: StoredReport,
+    changes: Sequence[dict[str, str]],
+    grades: Sequence[dict[str, Any]],
+    accepted: Sequence[str],
+) -> str:
+    """Return the command that shows the first case or question that became worse; "" where none did."""
+    worse = {one["id"]: one["after"] for kind in WORSE for one in changes if one["kind"] == kind}
+    coarser = [after.arithmetic[one["dtype"]].worst_id for one in grades if one["worse"]]
+    for case_id in filter(None, [*worse, *coarser]):
+        traced = worse.get(case_id, "failed") == "failed"
+        vectors = "" if after.vectors_path == CORE else after.vectors_path
+        return case_command(vectors, case_id, after.asked * traced)
+    return case_command("", accepted[0]) if accepted else ""
 
 
 def _name_change(was: str, now: str) -> str:
@@ -232,8 +254,8 @@ def _summarize(
     counts = {kind: sum(one["kind"] == kind for one in changes) for kind in kinds}
     lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
     for one in grades:
-        was, now = (name or "no class" for name in one["observed"])
-        lines.append(f"{one['dtype']} in {was} → {now}")
+        was, now = (name or "none" for name in one["observed"])
+        lines.append(f"{one['dtype']} arithmetic {was} → {now}")
     return lines
 
 
@@ -316,6 +338,7 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
     yield from _section("invalid questions that are refused now", refusals["refused"])
     yield from _section("new cases", new)
     yield from _section("gone cases", found["gone_cases"])
+    yield from ["", f"start with: {found['see']}"] if found["see"] else []
 
 
 def _headline(found: dict[str, Any], both: int) -> str:
@@ -351,7 +374,7 @@ def _section(title: str, entries: Sequence[str]) -> Iterator[str]:
 def _grade(one: dict[str, Any]) -> str:
     """Format what differs in a dtype: class, worst ratio, demand; "" if nothing does."""
     parts = {
-        "observed": [name or "none of them" for name in one["observed"]],
+        "observed arithmetic": [name or "none" for name in one["observed"]],
         "worst ratio": [ratio if isinstance(ratio, str) else f"{ratio:.3g}" for ratio in one["ratio"]],
         "required": one["required"],
     }  # fmt: skip

@@ -172,7 +172,9 @@ class _Trials:
         finding = found.by_case.get(result.id)
         if finding is None or finding.kind in NO_VARIANTS or not finding.certain:
             return Failure(result)
-        return Failure(result, tuple(map(variant_called, finding.names)))
+        explained = Failure(result, tuple(map(variant_called, finding.names)))
+        alike = self.are_alike(block, result, observed, explained)  # a fitted curve is not
+        return explained if alike else Failure(result)
 
     def ask_again(self, block: Block, first: Failure) -> None:
         """Raise GrucibleError where a case that is asked again does not fail as the first case does.

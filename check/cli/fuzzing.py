@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ...cases.console import Progress, format_command, format_table, put, say, show_progress
+from ...cases.console import Progress, format_table, put, say, show_progress
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.files import check_replaceable, write_whole
@@ -129,7 +129,7 @@ def fuzz_command(
             found = _fuzz_here(
                 progress, runtime, timeout, memory, spaces, demanded, **given, **more
             )
-    _write(found, out, report, runtime)
+    _write(found, out, report)
     raise SystemExit(interruption_status() if found.interrupted else found.exit_status)
 
 
@@ -162,7 +162,7 @@ def _fuzz_here(
     return found
 
 
-def _write(found: Fuzzed, out: Path, report: Path | None, runtime: str) -> None:
+def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
     """Print what was found, and write the report and the vectors of findings."""
     with ignoring_interrupts():
         for line in fuzz_lines(found):
@@ -171,7 +171,7 @@ def _write(found: Fuzzed, out: Path, report: Path | None, runtime: str) -> None:
             write_whole(report, format_json(fuzz_value(found)), mark=BEGINS)
         for path in write_found(found, out):
             say(f"{path}: written; judge by it with:")
-            say(f"    {format_command('check', [path], ['--runtime', runtime])}")
+            say(f"    {options.check_by(path)}")
 
 
 def _so_far(found: Fuzzed) -> str:

@@ -184,6 +184,7 @@ def shrink_command(
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _format_shrunk(found, block.ids[0], name, out):
         say(line)
+    say(f"judge by it: {options.check_by(out)}")
     if found.interrupted:
         raise SystemExit(interruption_status())
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from ...cases.console import Progress, find_page, show_progress
+from ...cases.console import Progress, find_page, format_command, show_progress
 from ...cases.selection import DTYPES, OPERATOR, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
@@ -24,6 +24,8 @@ from ..observed.source import Source
 
 _SELECTING = ("select", "operators", "dtypes")
 """The parameters of the options that select."""
+_JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout")
+"""The parameters of the options that decide what passes."""
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
@@ -77,6 +79,18 @@ def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
 def together(*several: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Make several options one decorator."""
     return lambda command: reduce(lambda made, option: option(made), reversed(several), command)
+
+
+def check_by(path: Path) -> str:
+    """Write the command that judges by vectors as this command did: the runtime, by the same criteria."""
+    context, words = click.get_current_context(), list[str]()
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name or "")
+        if one.name in _JUDGING and source is not ParameterSource.DEFAULT:
+            value = context.params[one.name]
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [one.opts[0], str(each)]
+    return format_command("check", [path], words)
 
 
 VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH)

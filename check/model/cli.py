@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from ...cases.apart import NotParsed, Tree, parse_apart
-from ...cases.console import show_progress
+from ...cases.console import say, show_progress
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE
 from ...vectors.hdf5 import OUTPUTS, VECTORS
@@ -106,8 +106,12 @@ def model_command(
         report = _judge(seen, place, Demand(chosen, layers=seen["layers"]))
         known = {name: seen[name] for name in ("layers", "unjudged", "notes")}
         model = ModelSeen(file, **known, saved=str(save or ""))
-        report = replace(report, vectors=str(save or file), model=model)
+        outputs = str(outputs_place(save)) if save else ""
+        report = replace(report, vectors=str(save or file), model=model, outputs=outputs)
         write_reports([report], files, reports, quiet=quiet, as_json=as_json)
+        if save:
+            say(f"{save}: written, the questions and their exact answers", err=as_json)
+            say(f"{outputs}: written, what the model's GRUs gave", err=as_json)
     raise SystemExit(report.exit_status)
 
 

@@ -25,7 +25,7 @@ from .source import Observed, Source, stack_replies
 Origin = Literal["published", "this version", "unknown"]
 ORIGINS: dict[Origin, str] = {
     "published": "published",
-    "this version": "claiming to be made by this version",
+    "this version": "apparently made by this version",
     "unknown": "of unknown origin",
 }
 """Each origin in words that follow a number of files: `2 published`."""

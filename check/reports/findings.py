@@ -43,12 +43,21 @@ def off_by(absolute: float, ratio: float) -> str:
     return f"; off by {absolute:.3g}, {ratio:.3g} × tolerance"
 
 
-def show_command(report: Report, case_id: str) -> str:
-    """Return the command that shows a case."""
+def see_command(report: Report, case: CaseResult) -> str:
+    """Return the command that leads to a case's cause: its steps where an answer failed, else the case."""
     if report.model and not report.model.saved:
-        return f"--save FILE.h5, and then: {format_command('show', ['FILE.h5', case_id])}"
-    vectors = [] if report.vectors == CORE else [report.vectors]
-    return format_command("show", [*vectors, case_id])
+        return f"--save FILE.h5, and then: {format_command('show', ['FILE.h5', case.id])}"
+    vectors = "" if report.vectors == CORE else report.vectors
+    failed = case.verdict == "failed"
+    return case_command(vectors, case.id, report.asked * failed, report.outputs * failed)
+
+
+def case_command(vectors: str, case_id: str, runtime: str = "", outputs: str = "") -> str:
+    """Return the command that traces a runtime or outputs on a case, or else shows the case."""
+    given = {"--runtime": runtime, "--against": outputs}
+    against = [word for option, value in given.items() if value for word in (option, value)]
+    operands = [*([vectors] if vectors else []), case_id]
+    return format_command("trace" if against else "show", operands, against)
 
 
 def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
@@ -60,7 +69,7 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
         yield f"looks like: {sentence(finding)}"
     elif result.verdict == "failed" and report.diagnosis.failed:
         yield "nothing that grucible knows explains it"
-    yield f"see: {show_command(report, result.id)}"
+    yield f"see: {see_command(report, result)}"
 
 
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:
@@ -84,8 +93,13 @@ def _placed(text: str, finding: Finding) -> str:
 
 def sentence(finding: Finding) -> str:
     """Return a finding in words, and its names as an expectation's `diagnosis` takes them."""
-    names = f" [{', '.join(finding.names)}]" * all(map(is_misreading, finding.names))
+    names = f" [{', '.join(finding.names)}]" * named_in_brackets(finding)
     return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}{names}"
+
+
+def named_in_brackets(finding: Finding) -> bool:
+    """Say whether a finding's names are misreadings, which `grucible explain` and expectations take."""
+    return all(map(is_misreading, finding.names))
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
@@ -105,6 +119,8 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"        {diagnosis.not_tried} of them too large to be explained, or not looked at"
         for hint in diagnosis.hints:
             yield from wrap(hint, 8)
+    if named := [one for one in diagnosis.findings if named_in_brackets(one)]:
+        yield f"more about a name in brackets: {format_command('explain', named[0].names[:1])}"
 
 
 def notes(finding: Finding) -> Iterator[str]:
@@ -168,13 +184,13 @@ def _by_words(
 
 
 def first_to_look_at(report: Report) -> Iterator[str]:
-    """Yield the command that shows the case to start with."""
+    """Yield the command that leads to the cause of the case to start with."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = [r for r in failed if r.id in report.diagnosis.unexplained_ids] or failed
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]
     if failed:
         first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
-        yield from ["", f"start with: {show_command(report, first.id)}"]
+        yield from ["", f"start with: {see_command(report, first)}"]
 
 
 def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:

@@ -51,6 +51,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "shard": str(report.shard),
         "select": list(report.select),
         "runtime": {"name": report.runtime, "version": report.runtime_version},
+        "asked": report.asked,
         "vectors": {
             "path": report.vectors,
             "files": len(report.origins),

@@ -83,9 +83,13 @@ def _judged(report: Report) -> str:
     """Return what was judged, by how many vector files, and the origins of these files."""
     origins, count = Counter(report.origins.values()), len(report.origins)
     files = f"{'file' if count == 1 else 'files'} of {report.vectors}"
-    kinds = ", ".join(f"{origins[one]} {words}" for one, words in ORIGINS.items() if origins[one])
-    published = origins["published"] == count
-    origin = f"{count} published {files}" if published else f"{count} {files}: {kinds}"
+    kinds = {words: origins[one] for one, words in ORIGINS.items() if origins[one]}
+    counted = ", ".join(f"{number} {words}" for words, number in kinds.items())
+    origin = (
+        f"{count} {files}: {counted}" if len(kinds) > 1 else f"{count} {files}, {''.join(kinds)}"
+    )
+    if origins["published"] == count:
+        origin = f"{count} published {files}"
     total, who = len(report.results), f"{report.runtime} {report.runtime_version}".rstrip()
     if report.model:
         layers = len({*report.model.layers.values()})
@@ -154,7 +158,7 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
         (
             grade.dtype,
             str(grade.required),
-            ", ".join([grade.observed, *grade.observed_too]) or "none of them",
+            ", ".join([grade.observed, *grade.observed_too]) or "none",
             _short(grade.worst),
         )
         for grade in report.grades.values()
@@ -164,7 +168,7 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
 
 def _arithmetic(report: Report) -> Iterator[str]:
     """Yield the required and the observed arithmetic of each dtype, and the cases that decide nothing."""
-    header = ("arithmetic", "required", "within the tolerance of", "worst error/tolerance")
+    header = ("dtype", "required arithmetic", "observed", "worst error/tolerance")
     yield from _table([header, *arithmetic_rows(report)], [3])
     for grade in report.grades.values():
         if count := grade.undeciding.total():

@@ -32,6 +32,10 @@ sys.path.insert(0, {str(Path(__file__).parent)!r})
 from numpy_gru import run as answer
 """
 """The beginning of a runtime's module: `answer` gives the right outputs, those of `make_block`."""
+NEGATED = f"""{IMPORT_ANSWER}
+def run(question):
+    return {{name: -array for name, array in answer(question).items()}}
+"""
 CELL, SEQUENCE = "openvino.GRUCell-3", "openvino.GRUSequence-5"
 KEEPS_H0 = "len-zero.initial-state"
 SIZES = {"batch_size": 2, "seq_length": 3, "input_size": 4, "hidden_size": 2, "num_directions": 1}
@@ -43,6 +47,12 @@ sizes: {batch_size: 2, input_size: 3, hidden_size: 4}
 cases:
   - list: [{}, {linear_before_reset: true}, {clip: 0.5}]
 """
+
+
+def write_negated(module: Path) -> str:
+    """Write a runtime that gives every number the other sign; return what `--runtime` takes."""
+    module.write_text(NEGATED)
+    return f"{module}:run"
 
 
 def make_block(

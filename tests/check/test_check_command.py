@@ -100,7 +100,7 @@ def test_terminal_report(some_vectors: Path, command: Command) -> None:
     lines = ended.out.splitlines()
     said = "does not conform: 4 of 5 cases passed, 1 failed; what may explain it, see below"
     assert lines[0] == said
-    told = f"{WRONG}: 6 cases, 2 files of {some_vectors}: 2 of unknown origin"
+    told = f"{WRONG}: 6 cases, 2 files of {some_vectors}, of unknown origin"
     assert sentence_of("\n".join(lines[1:])) == told
     start = next(place for place, line in enumerate(lines) if line.startswith("bfloat16 "))
     rows = {line.split()[0]: line.split()[1:4] for line in lines[start : start + 3]}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .conftest import HERE, Command, bad_usage
+from .made import write_negated
 
 CASES = ("passed", "failed", "error", "unsupported", "missing")
 
@@ -19,6 +21,7 @@ def report(**more: Any) -> dict[str, Any]:
     made: dict[str, Any] = {
         "grucible_report": 3, "verdict": "does not conform", "interrupted": False,
         "runtime": {"name": "mine", "version": "1"},
+        "asked": "./a.py:run", "vectors": {"path": "v.h5"},
         "arithmetic": {"float32": {"required": "float32", "observed": "float32", "compared": 9,
                                    "worst": {"ratio": 0.26, "id": "a", "where": "Y[0]"}}},
         "diagnosis": [], "unexplained": 0,
@@ -48,8 +51,9 @@ def compared(
     told = command("compare", folder / "a.json", folder / "b.json", "--json")
     text = command("compare", folder / "a.json", folder / "b.json")
     assert text.status == told.status
-    assert max(map(len, text.out.splitlines())) <= 80
-    return told.status, told.report, text.out.splitlines()
+    lines = text.out.splitlines()
+    assert max(len(one) for one in lines if not one.startswith("start with: ")) <= 80
+    return told.status, told.report, lines
 
 
 def now(**verdicts: str) -> dict[str, Any]:
@@ -86,6 +90,10 @@ def test_a_verdict_that_differs(was: str, now_: str, tmp_path: Path, command: Co
                       "message": "why"}  # fmt: skip
     assert lines[0].startswith(f"{value['outcome']}: ")
     assert {f"{kind}:", f"    {was} → {now_}: why"} <= {*lines}
+    how = {"failed": ("trace v.h5", " --runtime ./a.py:run")}.get(now_, ("show v.h5", ""))
+    see = f"grucible {how[0]} op/theme/float32/{was}{how[1]}" * (value["outcome"] == "worse")
+    assert value["see"] == see
+    assert (lines[-1] == f"start with: {see}") is bool(see)
 
 
 def test_the_same(tmp_path: Path, command: Command) -> None:
@@ -111,9 +119,10 @@ def test_a_coarser_class_is_worse_and_a_larger_error_is_told(
 ) -> None:
     before, after = report(), report()
     before["arithmetic"]["float32"]["observed"] = was
-    after["arithmetic"]["float32"] |= {"observed": observed, "worst": {"ratio": 0.81}}
+    after["arithmetic"]["float32"] |= {"observed": observed, "worst": {"ratio": 0.81, "id": "a"}}
     status, value, lines = compared(tmp_path, command, before, after)
     assert (status, value["outcome"]) == (int(outcome == "worse"), outcome)
+    assert value["see"] == "grucible trace v.h5 a --runtime ./a.py:run" * (outcome == "worse")
     assert any("0.26 → 0.81" in line for line in lines)
     back = compared(tmp_path, command, after, before)
     assert back[1]["outcome"] == ("better" if outcome == "worse" else "same")
@@ -229,6 +238,13 @@ def test_reports_of_check(tmp_path: Path, command: Command) -> None:
         assert command("check", "--runtime", HERE / runtime, *select, *written).status == 0
     ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
     assert (ended.status, ended.out[:6]) == (0, "same: ")
+    wrong = write_negated(tmp_path / "wrong.py")
+    command("check", "--runtime", wrong, *select, "--report", f"json={tmp_path / 'b.json'}")
+    ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
+    words = shlex.split(ended.out.splitlines()[-1].removeprefix("start with: grucible "))
+    assert words[0] == "trace"
+    ended = command(*words)
+    assert (ended.status, " fails: " in ended.out) == (1, True)
 
 
 def test_a_comparison_annotates_a_run_of_github_actions(

@@ -62,7 +62,7 @@ def test_an_example_conforms(name: str, tmp_path: Path, command: Command) -> Non
         f"conforms where supported: 484 of {cases} cases passed, {cases - 484} unsupported"
     )
     assert f"{name} 1: {cases} cases" in ended.out
-    at = rest.index(next(line for line in rest if line.startswith("arithmetic ")))
+    at = rest.index(next(line for line in rest if line.startswith("dtype ")))
     assert [line.split()[:3] for line in rest[at + 1 : at + 3]] == [
         ["float32", "float32", "float32"],
         ["float64", "float64", "float64"],

@@ -134,7 +134,9 @@ def test_kept_questions_are_asked_of_another_runtime(
     ended = command("model", models["spotter"], "--runtime", at("reset_of_main"), "--save", out)
     assert ended.status == 1
     [show] = [line for line in ended.out.splitlines() if line.startswith("start with: ")]
-    assert command(*show.split()[3:]).status == 0
+    traced = command(*show.split()[3:])
+    assert (traced.status, " fails: " in traced.out) == (1, True)
+    assert all(f"{one}: written, " in ended.out for one in (out, tmp_path / "kept.outputs.h5"))
     vectors = open_vectors(out)
     vectors.verify_content()
     assert command("check", out, "--runtime", "onnxruntime", "--jobs", "1").status == 0

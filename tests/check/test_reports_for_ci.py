@@ -178,6 +178,22 @@ def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
     assert lines[-1].startswith("start with: grucible show ")
 
 
+def test_a_case_that_can_be_asked_again_is_traced(report: Report) -> None:
+    def last(**asked: str) -> str:
+        line = list(report_lines(replace(report, **asked)))[-1]
+        return line.replace(report.vectors, "V").partition("grucible ")[2]
+
+    one = last().removeprefix("show ")
+    assert one.startswith("V ")
+    assert last(asked="exec: ./gru --fast") == f"trace {one} --runtime 'exec: ./gru --fast'"
+    assert last(outputs="o u t") == f"trace {one} --against 'o u t'"
+    errors = [one for one in report.results if one.verdict != "failed"]
+    only = replace(report, results=errors, asked="mine:run")
+    assert list(report_lines(only))[-1].startswith(
+        "start with: grucible show "
+    )  # its cause is shown
+
+
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_line_ends_where_the_terminal_does_and_nowhere_else(
     report: Report, columns: int, monkeypatch: pytest.MonkeyPatch
@@ -192,7 +208,7 @@ def test_a_line_ends_where_the_terminal_does_and_nowhere_else(
     long = replace(report, results=results, vectors="v")
     lines = [escape(line) for line in report_lines(long)]
     texts = [
-        one for one in lines if not re.match("start with: |float32 |nonp|arith|    +cases", one)
+        one for one in lines if not re.match("start with: |float32 |nonp|dtype|    +cases", one)
     ]
     wide = [line.strip().removeprefix("passed unexpectedly: ") for line in texts]
     wide = [line.rstrip(";") for line, text in zip(wide, texts, strict=True) if len(text) > columns]

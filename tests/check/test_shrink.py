@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +22,7 @@ from grucible.check.shrink import Shrunk, reductions, shrink, shrunk_id
 from grucible.gen.posed import answered_block
 
 from .conftest import Command, bad_usage
+from .made import write_negated
 from .numpy_gru import run
 
 HERE = Path(__file__).parent
@@ -286,3 +288,13 @@ def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
     assert ended.status == 0, ended.err
     assert "without linear_before_reset" in " ".join(ended.out.split())
     assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
+
+
+def test_the_last_line_judges_by_what_is_written(tmp_path: Path, command: Command) -> None:
+    out = tmp_path / "a b.h5"
+    wrong = write_negated(tmp_path / "wr ong.py")
+    ended = command("shrink", SEQUENCE, "--runtime", wrong, "-o", out, "--rtol", "1e-3")
+    line = ended.out.splitlines()[-1]
+    assert line.endswith(" --rtol 0.001")
+    ended = command(*shlex.split(line.removeprefix("judge by it: grucible ")))
+    assert (ended.status, "0 of 1 cases passed" in ended.out) == (1, True)
