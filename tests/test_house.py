@@ -22,14 +22,14 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_704,
+    "check": 16_769,
     "check/diagnosis": 3_255,
-    "tests": 30_682,
+    "tests": 30_738,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_797, 211, 32_141
+PACKAGE, MODULES, WORDS = 30_862, 211, 32_192
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_211}
+WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
