@@ -148,6 +148,7 @@ class WholeReport(StoredReport):
     unanswered: list[str] = Field(default_factory=list)
     not_tried: Count = 0
     asked_again: Count = 0
+    last_failed: bool = False
     expectations: list[dict[str, Any]] = Field(default_factory=list)
     allow_stale: bool = False
     model: Any = None
@@ -278,6 +279,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         asked_again=sum(part.asked_again for part in parts),
         interrupted=any(part.interrupted for part in parts),
         stopped=any(part.stopped for part in parts),
+        last_failed=all(part.last_failed for part in parts),
         refusals=list(_refusals(parts, known)),
         allow_stale=all(part.allow_stale for part in parts),
     )

@@ -74,6 +74,8 @@ class Report:
     """Whether a signal or an error ended the check: `results` has the cases that were compared before."""
     stopped: bool = False
     """Whether `--maxfail` or `--last-failed` left cases out."""
+    last_failed: bool = False
+    """Whether all that failed in an earlier report was asked, and nothing else."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
     """The error that ended the check, such as one about a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)

@@ -127,7 +127,8 @@ def judge(
         if not seen.results and not seen.refusals:
             raise nothing_selected(vectors.select)
         report = seen.report(vectors, source, found, interrupted)
-        report = replace(report, broken_by=broken, stopped=seen.stopped or demand.partial)
+        left_out, failed = seen.stopped or demand.partial, demand.partial and not seen.stopped
+        report = replace(report, broken_by=broken, stopped=left_out, last_failed=failed)
         return apply_expectations(report, demand.expectations, vectors.path, vectors.select)
 
 

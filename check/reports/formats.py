@@ -48,6 +48,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "verdict": report.verdict,
         "interrupted": report.interrupted,
         "stopped": report.stopped,
+        "last_failed": report.last_failed,
         "shard": str(report.shard),
         "select": list(report.select),
         "runtime": {"name": report.runtime, "version": report.runtime_version},

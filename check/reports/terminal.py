@@ -101,7 +101,8 @@ def _judged(report: Report) -> str:
 def headline(report: Report) -> str:
     """Return the verdict and its reasons in a sentence."""
     counts, known = report.counts, len(report.expected_failures)
-    passed = f"{counts['passed']} of {counts.total()} cases passed"
+    cases = "cases that failed pass now" if report.last_failed else "cases passed"
+    passed = f"{counts['passed']} of {counts.total()} {cases}"
     nothing, refused, unjudged = report.undeciding, len(report.refused), len(report.unjudged)
     named = f", {refused} of them in spite of --require" if refused else ""
     stale = 0 if report.allow_stale else len(report.stale)
@@ -124,6 +125,8 @@ def headline(report: Report) -> str:
     }
     reasons = ", ".join(text for text, holds in parts.items() if holds)
     written = [f"{name} in {plural(n, 'case')}" for name, n in report.overwritten.most_common()]
+    if report.last_failed and report.verdict == "incomplete":
+        reasons += "; run without --last-failed for a verdict"
     inputs = f"; overwrites its inputs: {', '.join(written)}" if written else ""
     remarks = "".join(f"; {dtype}: {one}" for dtype, one in report.remarks.items())
     return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{remarks}{inputs}"

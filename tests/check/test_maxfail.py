@@ -108,8 +108,11 @@ def test_what_failed_last_is_asked_alone(tmp_path: Path, command: Command) -> No
     ended = command(*right, "--last-failed", report, "--report", f"json={again}")
     for one in (ended, command("report", again)):
         assert (one.status, one.out.splitlines()[0]) == (
-            1, "incomplete: 2 of 2 cases passed, no others asked",
+            1, "incomplete: 2 of 2 cases that failed pass now, no others asked; run without"
         )  # fmt: skip
+        assert one.out.splitlines()[1] == "    --last-failed for a verdict"
+    still = command(*wrong, "--last-failed", report).out.splitlines()[0]
+    assert still.startswith("does not conform: 0 of 2 cases that failed pass now, 2 failed, no ")
     found = command(*right, "--last-failed", report, "--select", "*/lbr-clip*", "--json").report
     assert [one["id"].rpartition("/")[2] for one in found["cases"]] == ["lbr-clip0.5"]
     (tmp_path / "never.py").write_text(
@@ -125,7 +128,7 @@ def test_what_failed_last_is_asked_alone(tmp_path: Path, command: Command) -> No
     )
     assert command(*refusing, "--report", f"json={again}").status == 1
     ended = command(*right, "--last-failed", again, "--require", "*/nothing-of-these")
-    assert ended.out.startswith("incomplete: 1 of 1 cases passed, no others asked")
+    assert ended.out.startswith("incomplete: 1 of 1 cases that failed pass now, no others asked")
     nothing = command(*right, "--last-failed", report, "--select", "onnx*")
     bad_usage(
         nothing,
