@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-
-from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from typing import Any
 
 from ..cases.errors import GrucibleError
-from ..cases.files import read_limited
-from ..cases.operators.values import FIRST_WRONG
-from ..cases.selection import literal, selected
-from ..cases.strict_json import strict_json
 from ..gen.tolerances.classes import CHAINS
-from ..vectors.block import TIERS
-from .judging.case_result import DECIDING, CaseVerdict
-from .refusals import Outcome
+from .judging.case_result import DECIDING
 from .report import CORE
 from .reports.findings import case_command
 from .reports.text import list_some, plural, wrap
+from .stored import MAX_TEXT, StoredReport
 
-MAX_BYTES = 48 << 20
-"""Maximum size of a report; one of 20,000 cases has some 10 MB."""
-_MAX_TEXT = 300
-"""Maximum characters shown of a message; a report may be a stranger's."""
 _MAX_IN_HEADLINE = 3
 
 _WRONG = {"failed": "newly failing", "error": "new errors", "missing": "newly missing"}
@@ -33,137 +21,6 @@ WORSE = (*_WRONG.values(), "newly unsupported")
 BETTER, OTHER = "newly passing", "wrong in another way"
 KINDS = (*WORSE, OTHER, BETTER)
 """The ways in which the verdict of a case may change."""
-
-Text = Annotated[str, Field(max_length=10_000)]
-Count = Annotated[int, Field(ge=0, lt=1 << 53)]
-Number = Annotated[float, Field(ge=0.0)] | Literal["inf", "nan"]
-"""A ratio of an error to its tolerance."""
-
-
-def _limit_keys(value: Any) -> Any:
-    if isinstance(value, dict) and len(value) > 1000:
-        raise ValueError("has more than 1,000 keys")
-    return value
-
-
-FewKeys = BeforeValidator(_limit_keys)
-"""A check that bounds a mapping's errors: pydantic takes some thousand bytes for each."""
-
-
-class _Stored(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-class _StoredGrade(_Stored):
-    required: Text | Annotated[dict[Text, float | None], FewKeys]
-    observed: Text | None
-    compared: Count
-    ratio: Number = Field(validation_alias=AliasPath("worst", "ratio"))
-    worst_id: Text = Field("", validation_alias=AliasPath("worst", "id"))
-
-    @property
-    def demand(self) -> str:
-        """What is required, in words."""
-        if isinstance(self.required, str):
-            return self.required
-        given = self.required.items()
-        return " ".join(f"{name} {value:g}" for name, value in given if value is not None)
-
-
-class _StoredFinding(_Stored):
-    names: Annotated[list[Text], FIRST_WRONG, Field(min_length=1)]
-    about: str
-    explains: Count
-    where: str = ""
-    certain: bool = True
-    alternatives: Annotated[list[list[Text]], FIRST_WRONG] = []
-
-    def __str__(self) -> str:
-        where = f", {self.where}" if self.where else ""
-        return f"{'' if self.certain else 'perhaps: '}{self.about}{where}"[:_MAX_TEXT]
-
-
-class _ComparedCase(_Stored):
-    id: Annotated[Text, Field(min_length=1)]
-    tier: Literal[TIERS]  # type: ignore[valid-type]
-    verdict: CaseVerdict
-    message: str = ""
-    expected: Annotated[dict[Text, Text], FewKeys] | None = None
-    must_support: bool = False
-
-    @property
-    def wrong(self) -> bool:
-        """Whether it made the runtime not conform, or the verdict incomplete."""
-        refused = self.must_support and self.verdict == "unsupported"
-        return (self.verdict in _WRONG or refused) and self.tier in DECIDING and not self.expected
-
-
-class _StoredRefusal(_Stored):
-    id: Text
-    outcome: Outcome
-    decides: bool
-
-
-class StoredReport(_Stored):
-    """The part of a report that is compared; version 2 has all of it, too."""
-
-    grucible_report: Literal[2, 3]
-    verdict: Literal["conforms", "conforms where supported", "does not conform", "incomplete"]
-    interrupted: bool
-    stopped: bool = False
-    runtime: Annotated[dict[Text, Text], FewKeys]
-    asked: Text = ""
-    vectors_path: Text = Field(CORE, validation_alias=AliasPath("vectors", "path"))
-    arithmetic: Annotated[dict[Text, _StoredGrade], FewKeys]
-    diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
-    unexplained: Count
-    cases: Annotated[list[_ComparedCase], FIRST_WRONG]
-    refusals: Annotated[list[_StoredRefusal], FIRST_WRONG] = []
-
-    @property
-    def side(self) -> dict[str, Any]:
-        """What a comparison says of the report itself."""
-        about = self.model_dump(include={"runtime", "verdict", "interrupted", "stopped"})
-        return about | {"cases": len(self.cases)}
-
-
-Stored = TypeVar("Stored", bound=StoredReport)
-
-
-def read_report(path: Path, kind: type[Stored]) -> Stored:
-    """Read what a `kind` of reading needs of a report. Raises GrucibleError, in one line, for no report."""
-    try:
-        report = kind.model_validate(strict_json(read_limited(path, MAX_BYTES)))
-        for what, listed in (("a case", report.cases), ("an invalid question", report.refusals)):
-            if len({one.id for one in listed}) != len(listed):
-                raise ValueError(f"has {what} twice")
-    except ValueError as error:
-        why = first_error(error)
-    else:
-        return report
-    raise GrucibleError(
-        f"{path}: is no report that `grucible check --report json=FILE` writes: {why}"
-    )
-
-
-def failed_before(path: Path, select: Sequence[str]) -> tuple[str, ...]:
-    """List globs of the selected cases that went wrong in a report. Raises GrucibleError if none did."""
-    wrong = [one.id for one in read_report(path, StoredReport).cases if one.wrong]
-    if found := tuple(literal(one) for one in wrong if selected(one, select)):
-        return found
-    raise GrucibleError(
-        f"{path}: no selected case went wrong in it, and no other question is asked again; "
-        "leave --last-failed out"
-    )
-
-
-def first_error(error: Exception) -> str:
-    """Say in a line what is wrong with a file: the first error, and its place."""
-    why = str(error)
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    return " ".join(why.split())[:_MAX_TEXT]
 
 
 def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
@@ -328,7 +185,7 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
     was, now = diagnosis["unexplained"]
     moved = [*diagnosis["other"], {"about": "unexplained", "before": was, "after": now}]
     explained = [
-        *(f"{word}: {one['about'][:_MAX_TEXT]}, {one['explains']} cases"
+        *(f"{word}: {one['about'][:MAX_TEXT]}, {one['explains']} cases"
           for word in ("new", "gone") for one in diagnosis[word]),
         *(f"{one['about']}: {one['before']} → {one['after']} cases"
           for one in moved if one["before"] != one["after"]),
@@ -359,7 +216,7 @@ def _headline(found: dict[str, Any], both: int) -> str:
 
 def _change(one: dict[str, str]) -> str:
     message = f": {one['message']}" if one["message"] else ""
-    return f"{one['before']} → {one['after']}{message}"[:_MAX_TEXT]
+    return f"{one['before']} → {one['after']}{message}"[:MAX_TEXT]
 
 
 def _section(title: str, entries: Sequence[str]) -> Iterator[str]:

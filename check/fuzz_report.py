@@ -15,13 +15,13 @@ from ..cases.errors import GrucibleError
 from ..cases.files import read_limited
 from ..cases.specs.pairs import PairsAsked
 from ..cases.strict_json import strict_json
-from .comparing import MAX_BYTES, Count, first_error
 from .fuzz import Fuzzed
 from .grouping import Findings, FuzzFinding
 from .judging.case_result import CaseResult, CaseVerdict
 from .judging.expectations import Expectation, Expectations
 from .merging import Part, StoredCase, criterion_of
 from .reports.formats import case_value
+from .stored import MAX_BYTES, Count, first_error
 
 BEGINS = re.compile(rb"\{\s*\"grucible_fuzz\"")
 """The beginning of a report of fuzzing."""

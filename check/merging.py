@@ -18,7 +18,6 @@ from ..cases.dtypes import FLOAT_TYPES
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.selection import PLAIN, WHOLE, Shard
-from .comparing import Count, Number, StoredReport, read_report
 from .diagnosis.finding import Diagnosis, Finding, in_order
 from .expecting import apply_expectation, find_uses
 from .judging.case_result import CaseResult, CaseVerdict
@@ -32,6 +31,7 @@ from .protocol.header import Fault
 from .refusals import Outcome, Refusal
 from .report import Report
 from .reports.formats import BY_FILE
+from .stored import Count, Number, StoredReport, read_report
 
 _SEEN = "; seen instead: "
 _NUMBERS = ("worst_ratio", "worst_abs", "worst_ulp")
@@ -268,7 +268,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         runtime=first.runtime["name"],
         runtime_version=first.runtime["version"],
         vectors=first.vectors.path,
-        select=first.select if all(part.select == first.select for part in parts) else [],
+        select=list(dict.fromkeys(chain(*(part.select for part in parts)))),
         origins={f: o for part in parts for f, o in part.vectors.origins.items()},
         digests={f: d for part in parts for f, d in part.vectors.digests.items()},
         grades=grades,

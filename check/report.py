@@ -92,10 +92,8 @@ class Report:
     """The `--runtime` that the user gave; `runtime` is the name that the runtime gives itself."""
     outputs: str = ""
     """The `--outputs` that the user gave."""
-    command: str = field(default="", repr=False, compare=False)
-    """The command line that made the report, for a shell; "" where a program made it."""
-    date: str = field(default="", repr=False, compare=False)
-    """The day and minute when that command wrote it."""
+    machine: str = ""
+    """The kind of machine where the runtime ran; "" where that is unknown."""
     shard: Shard = WHOLE
     """The part of the cases that was judged; whether expectations are stale only all parts tell."""
     select: Sequence[str] = ()

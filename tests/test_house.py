@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_095,
     "gen/variants": 2_974,
-    "check": 16_778,
+    "check": 16_875,
     "check/diagnosis": 3_255,
-    "tests": 30_741,
+    "tests": 30_788,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_871, 211, 32_218
+PACKAGE, MODULES, WORDS = 30_968, 213, 32_273
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""

@@ -1,60 +1,34 @@
-"""`grucible check`, and where its report goes: standard output, files, and a run of GitHub Actions."""
+"""`grucible check`, and `grucible report`, which merges its reports."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import platform
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import SUMMARY, WORDS, Progress, put, say
-from ...cases.files import (
-    FORCE,
-    check_apart,
-    check_replaceable,
-    read_limited,
-    write_whole,
-    writing_to,
-)
-from ...cases.process import ignoring_interrupts, interruption_status
+from ...cases.console import Progress, put, say
+from ...cases.files import FORCE, check_apart, read_limited
+from ...cases.process import interruption_status
 from ...cases.selection import SHARD, WHOLE, Shard
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import VectorSet
 from ..clustered import Remote, judge_there, remote_runtime
-from ..comparing import MAX_BYTES, failed_before
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
 from ..listing import FindingList, read_list, write_list
 from ..observed.source import Source
 from ..report import Report
-from ..reports.formats import FORMATS, Format, report_json, summary, workflow_commands
-from ..reports.terminal import quiet_lines, report_lines
+from ..stored import MAX_BYTES, failed_before
 from ..verdict import Demand, judge
 from . import options
-
-ON_GITHUB = "github"
-"""The format that needs no file in a run of GitHub Actions."""
-
-
-REPORTS = options.together(
-    click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
-                 help="Write the report to a file: json, junit, html, claim (with a badge beside it), or "
-                 "github, which without =FILE annotates a run of GitHub Actions. All but html take one "
-                 "runtime. "
-                 "Repeatable."),
-    click.option("--quiet", is_flag=True, help="Print five lines at most."),
-    click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
-)  # fmt: skip
-"""The options of reports: where they go, and how they are printed."""
+from .reporting import Writing, reporting
 
 
 @click.command("check")
@@ -77,7 +51,7 @@ REPORTS = options.together(
               help="Write such a list of all that fails now; its entries that still hold stay.")  # fmt: skip
 @click.option("--allow-stale", is_flag=True,
               help="Stale entries of --expect do not make the check fail.")  # fmt: skip
-@REPORTS
+@reporting
 @click.option("--no-diagnose", is_flag=True, help="Do not look for what explains failures.")
 @click.option("--recompute", type=click.FloatRange(0, 1, min_open=True), metavar="SHARE",
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
@@ -102,9 +76,7 @@ def check_command(
     expect: Path | None,
     write_expect: Path | None,
     allow_stale: bool,
-    reports: tuple[str, ...],
-    quiet: bool,
-    as_json: bool,
+    writing: Writing,
     no_diagnose: bool,
     recompute: float | None,
     maxfail: int | None,
@@ -126,9 +98,9 @@ def check_command(
     conform, or incomplete, or an expectation is stale; 2: bad usage or input; 70: an error of grucible's
     own; 129: ended by SIGHUP; 130: interrupted by Ctrl-C; 143: ended by SIGTERM.
     """
-    files = parse_reports(reports, write_expect)
-    given = {"--expect": expect, "--write-expect": write_expect, "--json": as_json}
-    _check_side_by_side(runtimes, reports, given)
+    check_apart([*writing.places, *([("--write-expect", write_expect)] if write_expect else [])])
+    given = {"--expect": expect, "--write-expect": write_expect}
+    _check_side_by_side(runtimes, [*filter(given.get, given), *writing.of_one])
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
     select = failed_before(last_failed, select) if last_failed else select
     _check_source(runtimes, outputs, scheduler, strict=strict, maxfail=maxfail)
@@ -141,7 +113,9 @@ def check_command(
             asking = options.opened_with_progress("checking", vectors, select, shard)
             remote = remote_runtime(runtime or "", timeout, memory)
             report = _judge(starting, asking, demand, scheduler, remote)
-            found.append(replace(report, asked=runtime or "", outputs=str(outputs or "")))
+            here = "" if outputs or scheduler else f"{platform.system()} {platform.machine()}"
+            asked = replace(report, asked=runtime or "", outputs=str(outputs or ""), machine=here)
+            found.append(asked)
             if listed:
                 found[-1] = _write_list(listed, found[-1], vectors, select)
             if report.broken_by:
@@ -149,17 +123,15 @@ def check_command(
             if report.interrupted:
                 raise SystemExit(interruption_status())
     finally:  # also after an error: what was judged is reported
-        write_reports(found, files, reports, quiet=quiet, as_json=as_json)
+        writing.write(found)
     raise SystemExit(max(report.exit_status for report in found))
 
 
 @click.command("report")
 @click.argument("paths", metavar="REPORT...", nargs=-1, required=True, type=options.FILE)
-@REPORTS
+@reporting
 @FORCE
-def report_command(
-    paths: tuple[Path, ...], reports: tuple[str, ...], quiet: bool, as_json: bool
-) -> None:
+def report_command(paths: tuple[Path, ...], writing: Writing) -> None:
     """Merge reports of shards, or of several machines, into one.
 
     REPORT is what `grucible check --report json=FILE` wrote of one runtime and the same vectors, or `fuzz`
@@ -171,17 +143,16 @@ def report_command(
 
     if BEGINS.match(read_limited(paths[0], MAX_BYTES)[:99]):
         found = merge_fuzz(paths)
-        if reports:
+        if writing.files or writing.on_github:
             raise click.UsageError("--report goes with reports of check; use --json")
         put(
             format_json(fuzz_value(found))
-            if as_json
+            if writing.as_json
             else "".join(f"{line}\n" for line in fuzz_lines(found))
         )
         raise SystemExit(found.exit_status)
-    files = parse_reports(reports)
     merged = merge_reports(paths)
-    write_reports([merged], files, reports, quiet=quiet, as_json=as_json)
+    writing.write([merged])
     raise SystemExit(merged.exit_status)
 
 
@@ -201,39 +172,6 @@ def _judge(
         return judge(opened, start(opened), demand, progress.advance, interruptible=True)
 
 
-def parse_reports(
-    reports: Sequence[str], write_expect: Path | None = None
-) -> list[tuple[Format, Path]]:
-    """Parse the values of `--report`, and check that each file can be written to a place of its own."""
-    files = []
-    for text in reports:
-        name, _, file = text.partition("=")
-        if text == ON_GITHUB and os.environ.get(SUMMARY):
-            continue
-        if text == ON_GITHUB:
-            raise not_on_github()
-        if name not in FORMATS or not file:
-            expected = ", ".join([*(f"{one}=FILE" for one in FORMATS), f"or {ON_GITHUB} alone"])
-            raise click.UsageError(f"--report {text}: expected {expected}")
-        form, path = FORMATS[name], Path(file)
-        more = [(form.beside, path.with_suffix(form.beside.name))] if form.beside else []
-        for one, place in [(form, path), *more]:
-            check_replaceable(place, one.begins)
-            one.check()
-            files.append((one, place))
-    places = [("--report", file) for _, file in files]
-    check_apart([*places, *([("--write-expect", write_expect)] if write_expect else [])])
-    return files
-
-
-def not_on_github() -> click.UsageError:
-    """Make the error for `--report github` where no run of GitHub Actions is."""
-    return click.UsageError(
-        f"--report {ON_GITHUB}: {SUMMARY} is not set, as in a run of GitHub Actions; elsewhere "
-        f"write the summary to a file: --report {ON_GITHUB}=FILE"
-    )
-
-
 def _check_source(
     runtimes: Sequence[str],
     outputs: Path | None,
@@ -251,16 +189,9 @@ def _check_source(
         raise click.UsageError("--maxfail does not go with --scheduler: its parts are judged apart")
 
 
-def _check_side_by_side(
-    runtimes: Sequence[str], reports: Sequence[str], given: Mapping[str, object]
-) -> None:
-    """Raise click.UsageError for options and formats that take only one runtime, if there are more."""
-    if len(runtimes) < 2:
-        return
-    of_one = [option for option, value in given.items() if value]
-    names = (text.partition("=")[0] for text in reports)
-    of_one += [f"--report {name}" for name in names if not FORMATS[name].side_by_side]
-    if of_one:
+def _check_side_by_side(runtimes: Sequence[str], of_one: Sequence[str]) -> None:
+    """Raise click.UsageError for the first option that takes only one runtime, if there are more."""
+    if len(runtimes) > 1 and of_one:
         raise click.UsageError(f"{of_one[0]} takes one runtime; give --runtime once")
 
 
@@ -290,46 +221,3 @@ def _write_list(
     entries, changes = write_list(listed, report, vectors, select)
     say(f"{listed.path}: {changes}", err=True)
     return apply_expectations(report, entries, vectors, select)
-
-
-def write_reports(
-    reports: Sequence[Report],
-    files: Sequence[tuple[Format, Path]],
-    asked: Sequence[str],
-    *,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """Print reports, and write them to files; a report that an error ended is not printed."""
-    if not reports:
-        return
-    words, now = click.get_current_context().meta[WORDS], datetime.now().astimezone()
-    command, date = shlex.join(["grucible", *words]), f"{now:%Y-%m-%d %H:%M %Z}"
-    reports = [replace(one, command=command, date=date) for one in reports]
-    with contextlib.ExitStack() as stack:
-        for form, file in reversed(files):
-            stack.callback(_write, form, file, reports)
-        if ON_GITHUB in asked:
-            stack.callback(annotate, workflow_commands(reports[0]), summary(reports[0]))
-        reports = [one for one in reports if not one.broken_by]
-        if as_json and reports:
-            put(report_json(*reports))
-            return
-        for number, report in enumerate(reports):
-            lines = quiet_lines(report) if quiet else report_lines(report)
-            for line in ["", *lines][number == 0 :]:
-                say(line)
-
-
-def _write(form: Format, file: Path, reports: Sequence[Report]) -> None:
-    with ignoring_interrupts():
-        write_whole(file, form.write(reports), mark=form.begins)
-
-
-def annotate(commands: Iterable[str], text: str) -> None:
-    """Annotate the run of GitHub Actions on standard error, and add a text to its job summary."""
-    for line in commands:
-        put(f"{line}\n", err=True)
-    place = Path(os.environ[SUMMARY])
-    with writing_to(place), place.open("a", encoding="utf-8") as file:
-        file.write(text)

@@ -7,34 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 
-from ...cases.console import format_error, say
+from ...cases.console import say
 from ...cases.errors import GrucibleError
 from ...cases.files import read_limited
 from ...cases.strict_json import strict_json
-from ..comparing import MAX_BYTES, StoredReport, first_error, read_report
-from ..reports.claim import claim_value
+from ..reports.claim import claim_of
 from ..reports.text import plural
+from ..stored import MAX_BYTES, first_error
 from . import options
 
 _MOST_BYTES = 1 << 20
 """Maximum size of a claim; one of all vectors has some 5 KB."""
 _UNSEEN = "machine"
 """The field of a claim that no report has."""
-
-
-class _Vectors(BaseModel):
-    origins: dict[str, str]
-    digests: dict[str, str]
-
-
-class _Claimed(StoredReport):
-    """The part of a report that a claim is made of."""
-
-    vectors: _Vectors
-    select: list[str]
-    shard: str
 
 
 @click.group("claim")
@@ -52,7 +38,7 @@ def verify_command(claim: Path, report: Path) -> None:
     machine. Exit status 0: the claim holds; 1: it differs; 2: a file is no claim, or no report.
     """
     claimed = _read_claim(claim)
-    found = _claim_of(report)
+    found = claim_of(read_limited(report, MAX_BYTES), str(report))
     wrong = list(_differences(claimed, found))
     machine = claimed.get(_UNSEEN) or "a machine that it does not name"
     if wrong:
@@ -62,15 +48,6 @@ def verify_command(claim: Path, report: Path) -> None:
     for line in wrong:
         say(f"  {line}")
     raise SystemExit(bool(wrong))
-
-
-def _claim_of(path: Path) -> dict[str, Any]:
-    read_report(path, _Claimed)
-    data = read_limited(path, MAX_BYTES)
-    try:
-        return claim_value(strict_json(data), data)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise GrucibleError(f"{path}: is no report of a claim ({format_error(error)})") from None
 
 
 def _read_claim(path: Path) -> dict[str, Any]:

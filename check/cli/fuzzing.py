@@ -12,7 +12,7 @@ import click
 from ...cases.console import Progress, format_table, put, say, show_progress
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
-from ...cases.files import check_replaceable, write_whole
+from ...cases.files import write_whole
 from ...cases.operators import OPERATORS
 from ...cases.process import count_cpus, ignoring_interrupts, interruption_status
 from ...cases.selection import DTYPES, OPERATOR, SHARD, Shard
@@ -30,6 +30,7 @@ from ..observed import pool
 from ..reports.findings import how_far_off
 from ..reports.text import plural, wrap
 from . import options
+from .reporting import parse_report
 
 _NAMED = 3
 """Maximum cases, pairs and reasons that are named."""
@@ -37,13 +38,8 @@ _NAMED = 3
 
 def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     """Parse json=FILE."""
-    if value is None:
-        return None
-    name, file = [*value.split("=", 1), ""][:2]
-    if name != "json" or not file:
-        raise click.BadParameter(f"{value!r}; expected json=FILE")
-    check_replaceable(Path(file), BEGINS)
-    return Path(file)
+    found = parse_report(value, {"json": BEGINS}) if value is not None else None
+    return found and found[1]
 
 
 @click.command("fuzz")

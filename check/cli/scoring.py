@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import re
 from pathlib import Path
 
 import click
 
-from ...cases.console import SUMMARY, format_command, put, say
+from ...cases.console import format_command, put, say
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.strict_json import format_json
 from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
-from ..comparing import StoredReport, compare, comparison_lines, read_report
+from ..comparing import compare, comparison_lines
 from ..judging.criterion import chosen_criteria
 from ..reports.formats import as_summary, workflow_command
 from ..reports.suites import (
@@ -27,8 +26,9 @@ from ..reports.suites import (
     score_lines,
 )
 from ..score import score
+from ..stored import StoredReport, read_report
 from . import options
-from .checking import ON_GITHUB, annotate, not_on_github
+from .reporting import annotate, parse_report
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier page is recognized."""
@@ -57,7 +57,7 @@ def compare_command(before: Path, after: Path, as_json: bool, report: str | None
       1    something is worse
       2    a file is no report, or no case or invalid question is in both
     """
-    place = _summary_place(report) if report else None
+    place = parse_report(report, {"github": _SUMMARY}) if report else None
     found = compare(read_report(before, StoredReport), read_report(after, StoredReport))
     lines, worse = list(comparison_lines(found)), found["outcome"] == "worse"
     if as_json:
@@ -69,23 +69,11 @@ def compare_command(before: Path, after: Path, as_json: bool, report: str | None
         words = "; ".join([*found["worse"], *found["better"]]) or "nothing is worse or better"
         text = as_summary("grucible compare", found["outcome"], words, "\n".join(lines))
         if place:
-            write_whole(place, text, mark=_SUMMARY)
+            write_whole(place[1], text, mark=_SUMMARY)
         else:
             kind = "error" if worse else "notice"
             annotate([workflow_command(kind, "grucible compare", words)], text)
     raise SystemExit(worse)
-
-
-def _summary_place(report: str) -> Path | None:
-    """Parse github or github=FILE. Raises click.UsageError for anything else, and where no run is."""
-    name, _, file = report.partition("=")
-    if report == ON_GITHUB and not os.environ.get(SUMMARY):
-        raise not_on_github()
-    if name != ON_GITHUB or (report != name and not file):
-        raise click.UsageError(f"--report {report}: expected github=FILE, or github alone")
-    if file:
-        check_replaceable(Path(file), _SUMMARY)
-    return Path(file) if file else None
 
 
 @click.command("score")

@@ -21,7 +21,7 @@ from ...vectors.hdf5 import OUTPUTS, VECTORS
 from ...vectors.vector_set import open_set
 from ...vectors.writer import prepare_place
 from ..cli import options
-from ..cli.checking import REPORTS, parse_reports, write_reports
+from ..cli.reporting import Writing, reporting
 from ..importing.suite import outputs_place, write_suite
 from ..judging.criterion import chosen_criteria
 from ..observed.outputs_file import FromOutputs
@@ -66,7 +66,7 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.option("--save", type=options.PATH, metavar="FILE.h5",
               help="Keep the questions and exact answers as vectors, and the outputs beside.")  # fmt: skip
 @options.CRITERIA
-@REPORTS
+@reporting
 @click.option("--timeout", default=600, show_default=True, metavar="SECONDS", type=click.IntRange(1),
               help="How much CPU time the model may take.")  # fmt: skip
 @options.MEMORY
@@ -77,9 +77,7 @@ def model_command(
     inputs: str | None,
     sizes: dict[str, int],
     save: Path | None,
-    reports: tuple[str, ...],
-    quiet: bool,
-    as_json: bool,
+    writing: Writing,
     timeout: int,
     memory: int | None,
     **criteria: Any,
@@ -99,7 +97,6 @@ def model_command(
     if save:  # before the model runs
         for place, mark in ((save, VECTORS), (outputs_place(save), OUTPUTS)):
             prepare_place(place if save.suffix == ".h5" else place / "layers.h5", mark)
-    files = parse_reports(reports)
     chosen = chosen_criteria(**criteria)
     seen = _observe(file, runtime, inputs, json.dumps(sizes), timeout, memory)
     with _place(save) as place:
@@ -108,10 +105,10 @@ def model_command(
         model = ModelSeen(file, **known, saved=str(save or ""))
         outputs = str(outputs_place(save)) if save else ""
         report = replace(report, vectors=str(save or file), model=model, outputs=outputs)
-        write_reports([report], files, reports, quiet=quiet, as_json=as_json)
+        writing.write([report])
         if save:
-            say(f"{save}: written, the questions and their exact answers", err=as_json)
-            say(f"{outputs}: written, what the model's GRUs gave", err=as_json)
+            say(f"{save}: written, the questions and their exact answers", err=writing.as_json)
+            say(f"{outputs}: written, what the model's GRUs gave", err=writing.as_json)
     raise SystemExit(report.exit_status)
 
 

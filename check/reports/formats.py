@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ...cases.console import escape, escape_commands
-from ...cases.strict_json import encode_number, format_json
+from ...cases.strict_json import encode_number, format_json, strict_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.digest import VERSION
 from ..judging.case_result import CaseResult, CaseVerdict
@@ -20,7 +20,7 @@ from ..judging.grade import Grade
 from ..judging.noise import Remark
 from ..refusals import Refusal
 from ..report import Report
-from .claim import badge, claim_value
+from .claim import badge, claim_of
 from .findings import diagnosis_lines, paragraph, sentence
 from .html import check_installed, html_page
 from .terminal import headline, report_text
@@ -314,13 +314,20 @@ def as_summary(what: str, outcome: str, words: str, text: str) -> str:
     return "\n".join([*lines, as_block(text), ""])
 
 
+class FileBeside(NamedTuple):
+    """A file with another `suffix` beside a report's, which `write` makes of that report's text."""
+
+    suffix: str
+    write: Callable[[str], str]
+    begins: re.Pattern[bytes]
+
+
 class Format(NamedTuple):
     """A format of reports.
 
     `write` makes the text of one report, or of several `side_by_side`. `begins` matches the start of such a
     text; no other file is overwritten. `check`, called before hours of work, raises GrucibleError where
-    something that the format needs is not installed. `beside` is a second format, named by its suffix, whose
-    file stands beside the first.
+    something that the format needs is not installed. `beside` is what stands beside its file.
     """
 
     name: str
@@ -328,16 +335,15 @@ class Format(NamedTuple):
     begins: re.Pattern[bytes]
     check: Callable[[], None] = lambda: None
     side_by_side: bool = False
-    beside: Format | None = None
+    beside: FileBeside | None = None
 
 
 def _claim(reports: Sequence[Report]) -> str:
-    value = report_value(*reports)
-    made_here = bool(reports[0].asked)  # neither outputs from elsewhere nor a merged report
-    return format_json(claim_value(value, format_json(value).encode(), made_here=made_here))
+    [report] = reports
+    return format_json(claim_of(report_json(report).encode(), machine=report.machine))
 
 
-_BADGE = Format(".svg", lambda reports: badge(report_value(*reports)),
+_BADGE = FileBeside(".svg", lambda claim: badge(strict_json(claim)),
                 re.compile(rb"<svg [^>]*>\s*<title>grucible: "))  # fmt: skip
 _ALL = (
     Format("json", lambda reports: report_json(*reports), re.compile(rb"\{\s*\"grucible_report\"")),

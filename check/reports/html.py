@@ -7,15 +7,18 @@ import gzip
 import hashlib
 import json
 import math
+import shlex
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from ... import __version__
-from ...cases.console import escape
+from ...cases.console import WORDS, escape
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError, needing
 from ...cases.operators import OPERATORS
@@ -27,7 +30,7 @@ from ..judging.case_result import CaseResult
 from ..judging.criterion import Differences
 from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
-from ..runtimes.posed import ONNX_FILES, OPENVINO, TORCH
+from ..scripts.script import has_script
 from ..trace import WHOLE, Traced, trace
 from .findings import how_far_off, notes, plainest, sentence
 from .show import asked_lines
@@ -94,7 +97,7 @@ def html_page(reports: Sequence[Report]) -> str:
             n for n, _ in enumerate(VERDICTS) if not any(one["totals"][n] for one in summaries)
         ],
         version=__version__,
-        made=reports[0],
+        made=_made(),
         digests={root_of(one.digests): len(one.digests) for one in reports if one.digests},
         style=(HERE / "page.css").read_text("utf-8"),
         script=script,
@@ -104,10 +107,13 @@ def html_page(reports: Sequence[Report]) -> str:
     )
 
 
-def _has_script(report: Report) -> bool:
-    """Say whether `grucible show --script` writes scripts for the runtime."""
-    named = report.asked in {*ONNX_FILES, *OPENVINO, *TORCH}
-    return named or (":" in report.asked and not report.asked.startswith("exec:"))
+def _made() -> dict[str, str]:
+    """Say what made the page, if a command did: its line, for a shell, and the day and minute."""
+    context, now = click.get_current_context(silent=True), datetime.now().astimezone()
+    words = context.meta.get(WORDS) if context else None
+    if words is None:
+        return {"command": "", "date": ""}
+    return {"command": shlex.join(["grucible", *words]), "date": f"{now:%Y-%m-%d %H:%M %Z}"}
 
 
 def pack(value: Any) -> str:
@@ -170,7 +176,7 @@ def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
         "number": number,
         "explanations": list(numbers),
         "asked": report.asked,
-        "script": _has_script(report),
+        "script": has_script(report.asked),
         "outputs": report.outputs,
         "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
         "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},

@@ -37,6 +37,17 @@ _Accepted = Mapping[ReadingNames, tuple[Arrays, Arrays]]
 """The accepted outputs and their tolerances, by the readings that are followed."""
 
 
+_ASKED: list[tuple[Mapping[str, object], Sequence[Operator]]] = [
+    (ONNX_FILES, onnx.OPERATORS), (OPENVINO, openvino.OPERATORS), (TORCH, torch.OPERATORS),
+]  # fmt: skip
+"""The operators that named runtimes are asked."""
+
+
+def has_script(name: str) -> bool:
+    """Say whether scripts are written for the runtime called `name`: a known one, a function or a program."""
+    return ":" in name or any(name in names for names, _ in _ASKED)
+
+
 def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
     """Return the question that the runtime called `name` is asked for a case, and what is accepted.
 
@@ -44,17 +55,11 @@ def pose(case: Case, name: str) -> tuple[Question, _Accepted]:
     stands for any runtime that reads ONNX files. Raises GrucibleError where the runtime is not asked the
     case, and RuntimeNotUsable for an unknown runtime.
     """
-    operators: Sequence[Operator] = (OPERATORS[case.operator],)
-    if name in ONNX_FILES:
-        operators = onnx.OPERATORS
-    elif name in OPENVINO:
-        operators = openvino.OPERATORS
-    elif name in TORCH:
-        operators = torch.OPERATORS
-    elif ":" not in name:
+    if not has_script(name):
         registered_runtime(name)  # raises where there is none
         raise GrucibleError(f"runtime {name} is another package's, and no script is offered for it")
-    operator = nearest(case.operator, operators)
+    of_owner = next((found for names, found in _ASKED if name in names), None)
+    operator = nearest(case.operator, of_owner or (OPERATORS[case.operator],))
     required, question = REQUIRED[case.dtype], case.question
     accepted = {names: (a.outputs, a.tolerances[required]) for names, a in case.answers.items()}
     try:

@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grucible.check.reports.claim import badge, claim_value
-from grucible.vectors.digest import VERSION, root_digest
+from grucible.check.reports.claim import badge, claim_of
+from grucible.vectors.digest import VERSION, published_pairs, root_digest
 from grucible.vectors.hdf5 import CORE
 from grucible.vectors.reader import open_vectors
 
@@ -60,7 +60,7 @@ def test_a_claim_says_what_the_report_says(
     files = {path: open_vectors(some_vectors / path) for path in ("cell.h5", "deep/seq.h5")}
     digests = {path: (one.content_sha256, one.tolerance_sha256) for path, one in files.items()}
     root = root_digest(digests)
-    wanted = {"version": VERSION, "published": False, "files": 2, "root_digest": root}
+    wanted = {"version": VERSION, "published": False, "set": None, "files": 2, "root_digest": root}
     assert claim["vectors"] == wanted
     assert (claim["verdict"], claim["passed"], claim["cases"]) == ("does not conform", 4, 5)
     right = {"verdict": "conforms", "passed": 1, "cases": 1}
@@ -110,23 +110,28 @@ def test_what_is_no_claim_or_no_report(made: Path, command: Command) -> None:
     claim, report = made / "c.json", made / "r.json"
     bad_usage(command("claim", "verify", report, report), "is no claim")
     bad_usage(command("claim", "verify", claim, claim), "is no report")
-    value = json.loads(report.read_text())
-    changes: list[dict[str, Any]] = [
-        {"arithmetic": 1},
-        {"runtime": []},
-        {"vectors": {"origins": {}}},
-        {"select": "*"},
-    ]
-    for change in changes:
+    text = report.read_text()
+    value = json.loads(text)
+    changes: dict[str, dict[str, Any]] = {
+        "arithmetic": {"arithmetic": 1},
+        "runtime": {"runtime": []},
+        "vectors.digests": {"vectors": value["vectors"] | {"digests": {"a.h5": 1}}},
+        "vectors.version": {"vectors": {"origins": {}}},
+        "select": {"select": "*"},
+        "cases.0.id": {"cases": [value["cases"][0] | {"id": "nothing"}]},
+        "cases.0.judged_by": {"cases": [value["cases"][0] | {"judged_by": 1}]},
+        "model.unjudged": {"model": {}},
+        "twice": {"cases": value["cases"] * 2},
+    }
+    for place, change in changes.items():
         report.write_text(json.dumps(value | change))
-        bad_usage(command("claim", "verify", claim, report), "is no report")
-    value["arithmetic"]["float32"]["vacuous"] = "no"
-    report.write_text(json.dumps(value))
+        bad_usage(command("claim", "verify", claim, report), place)
+    report.write_text(text[: len(text) // 2])
     bad_usage(command("claim", "verify", claim, report), "is no report")
 
 
-def case(verdict: str, **more: Any) -> dict[str, Any]:
-    return {"id": f"{CELL}/t/float32/x", "tier": "required", "verdict": verdict, **more}
+def case(verdict: str, dtype: str = "float32", **more: Any) -> dict[str, Any]:
+    return {"tier": "required", "verdict": verdict, "judged_by": "whole", "dtype": dtype, **more}
 
 
 PASSED = case("passed")
@@ -139,49 +144,66 @@ OTHERS = {
 }
 
 
-def report(verdict: str, *cases: dict[str, Any], undeciding: int = 0) -> dict[str, Any]:
-    grade = {"required": "float32", "observed": "float32", "vacuous": {"cases": undeciding}}
-    vectors = {"version": 1, "origins": {"a.h5": "published"}, "digests": {"a.h5": "1 2"}}
-    return {
-        "runtime": {"name": "<&", "version": ""}, "verdict": verdict, "select": [], "shard": "1/1",
-        "stopped": False, "interrupted": False,
-        "vectors": vectors, "arithmetic": {"float32": grade}, "cases": list(cases),
+def claim(*cases: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The claim of a report of some cases."""
+    grade = {"required": "float32", "observed": "float32", "compared": 1, "worst": {"ratio": 0.1}}
+    vectors = {
+        "path": "a",
+        "version": 1,
+        "origins": {"a.h5": "published"},
+        "digests": {"a.h5": "1 2"},
+    }
+    named = [one | {"id": f"{CELL}/t/{one['dtype']}/{n}"} for n, one in enumerate(cases)]
+    report = {
+        "grucible_report": 3, "runtime": {"name": "<&", "version": ""}, "verdict": "conforms",
+        "select": [], "shard": "1/1", "stopped": False, "interrupted": False, "vectors": vectors,
+        "arithmetic": {"float32": grade}, "diagnosis": [], "unexplained": 0, "cases": named,
     }  # fmt: skip
+    return claim_of(json.dumps(report | more).encode())
 
 
 @pytest.mark.parametrize("verdict", OTHERS)
 def test_the_verdict_of_an_operator_and_dtype(verdict: str) -> None:
     def judged(*given: Any, **more: Any) -> str:
-        found: str = claim_value(report(*given, **more), b"")["operators"][CELL]["float32"][
-            "verdict"
-        ]
+        found: str = claim(*given, **more)["operators"][CELL]["float32"]["verdict"]
         return found
 
-    assert judged("conforms", *OTHERS[verdict]) == verdict
-    refused = case("unsupported", must_support=True)
-    assert judged("does not conform", PASSED, refused) == "does not conform"
-    assert judged("incomplete", PASSED) == "incomplete"
-    assert judged("conforms", PASSED, undeciding=1) == "incomplete"
+    assert judged(*OTHERS[verdict]) == verdict
+    assert judged(PASSED, case("unsupported", must_support=True)) == "does not conform"
+    assert judged(case("passed", judged_by="nothing")) == "incomplete"
+    assert judged(PASSED, case("passed", judged_by="nothing")) == "conforms"
+    assert judged(PASSED, model={"unjudged": {"gru": "it did not run"}}) == "incomplete"
+    assert judged(PASSED, model={"unjudged": {}}) == "conforms"
     for word in ("stopped", "interrupted"):
-        cut = report("does not conform", PASSED) | {word: True}
-        claim = claim_value(cut, b"")
-        assert claim["left_out"] is True
-        assert claim["operators"][CELL]["float32"]["verdict"] == "incomplete"
-    accepted = {"operator": CELL, "dtype": "float32", "outcome": "obvious", "decides": True}
+        assert judged(PASSED, **{word: True}) == "incomplete"
+        assert claim(PASSED, **{word: True})["left_out"] is True
+    accepted = {
+        "id": "x",
+        "operator": CELL,
+        "dtype": "float32",
+        "outcome": "obvious",
+        "decides": True,
+    }
     for change, says in (({}, "does not conform"), ({"dtype": "float16"}, "conforms"),
                          ({"outcome": "refused"}, "conforms"), ({"decides": False}, "conforms")):  # fmt: skip
-        strict = report("does not conform", PASSED) | {"refusals": [accepted | change]}
-        assert claim_value(strict, b"")["operators"][CELL]["float32"]["verdict"] == says
-    beside = case("failed", tier="nonportable")
-    assert judged("conforms", PASSED, beside) == "conforms"
+        assert judged(PASSED, refusals=[accepted | change]) == says
+    assert judged(PASSED, case("failed", tier="nonportable")) == "conforms"
+
+
+@pytest.mark.parametrize("of_other", [case("missing", "float16"), case("failed", "float16"),
+                                      case("passed", "float16", judged_by="nothing")])  # fmt: skip
+def test_the_verdict_of_an_operator_and_dtype_is_of_its_own_cases(of_other: dict[str, Any]) -> None:
+    found = claim(PASSED, of_other, verdict="incomplete")["operators"][CELL]
+    assert found["float32"]["verdict"] == "conforms"
+    assert found["float16"]["verdict"] in ("incomplete", "does not conform")
 
 
 @pytest.mark.parametrize("verdict", OTHERS)
 def test_a_badge_is_two_rectangles_and_their_texts(verdict: str) -> None:
-    given = report(verdict, *OTHERS[verdict])
+    given = claim(*OTHERS[verdict], verdict=verdict if verdict != "unsupported" else "incomplete")
     passed = sum(one["verdict"] == "passed" for one in OTHERS[verdict])
     svg = ElementTree.fromstring(badge(given))
-    says = f"{verdict}: {passed} of {len(OTHERS[verdict])} cases"
+    says = f"{given['verdict']}: {passed} of {len(OTHERS[verdict])} selected cases"
     assert [one.text for one in svg.iter(f"{SVG}text")] == ["grucible", says]
     boxes = [(float(r.get("x", 0)), float(r.attrib["width"])) for r in svg.iter(f"{SVG}rect")]
     assert boxes[1][0] == boxes[0][1]
@@ -190,8 +212,26 @@ def test_a_badge_is_two_rectangles_and_their_texts(verdict: str) -> None:
         left, long = float(text.attrib["x"]), float(text.attrib["textLength"])
         assert x + 5 <= left
         assert left + long <= x + width - 5
-    given["vectors"]["origins"]["a.h5"] = "unknown"
-    assert "unpublished cases" in badge(given)
+
+
+def test_a_badge_says_of_which_cases() -> None:
+    every = {f"{n}.h5": " ".join(pair) for n, pair in enumerate(published_pairs())}
+    one = dict([*every.items()][:1])
+
+    def says(path: str, digests: dict[str, str], origin: str = "published", **more: Any) -> str:
+        vectors = {"path": path, "version": 1, "origins": dict.fromkeys(digests, origin)}
+        made = badge(claim(PASSED, vectors=vectors | {"digests": digests}, **more))
+        return made.partition("1 of 1 ")[2].partition("<")[0]
+
+    assert says("out", every) == "cases"
+    assert says("the core vectors", one) == "core cases"
+    assert says("out", one) == "selected cases"
+    for path, digests in (("out", every), ("the core vectors", one)):
+        for part in ({"select": ["*/float32/*"]}, {"shard": "1/2"}, {"stopped": True}):
+            assert says(path, digests, **part) == "selected cases"
+    assert says("out", every, "unknown") == "unpublished cases"
+    grade = {"required": {"rtol": 1.0}, "observed": None, "compared": 1, "worst": {"ratio": 0.1}}
+    assert says("out", every, arithmetic={"float32": grade}) == "cases, by other tolerances"
 
 
 def test_where_a_claim_is_written(made: Path, some_vectors: Path, command: Command) -> None:

@@ -172,7 +172,7 @@ def test_one_root_digest_however_the_work_was_cut(
     assert sum(1 for _ in load_vectors(tmp_path / "dask")) == 192
 
 
-def test_a_cluster_judges_as_one_machine_does(two: str, command: Command) -> None:
+def test_a_cluster_judges_as_one_machine_does(two: str, tmp_path: Path, command: Command) -> None:
     words = (
         "check",
         "--select",
@@ -185,7 +185,9 @@ def test_a_cluster_judges_as_one_machine_does(two: str, command: Command) -> Non
     for kernel in ("run", "in_float32"):
         runtime = RUNTIME.replace(":run", f":{kernel}")
         here = command(*words, runtime)
-        there = command(*words, runtime, "--scheduler", two)
+        claim = tmp_path / f"{kernel}.json"
+        there = command(*words, runtime, "--scheduler", two, "--report", f"claim={claim}")
+        assert json.loads(claim.read_text())["machine"] is None  # the workers' may be another
         assert there.status == here.status
         alone, together = (
             {c["id"]: c["verdict"] for c in one.report["cases"]} for one in (here, there)
