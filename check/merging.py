@@ -7,7 +7,7 @@ explanation was tested within its report alone; those alike are added up.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from .judging.judge import MIXED, judged_alone, one_reading
 from .judging.noise import noise_of
 from .observed.observations import Origin
 from .protocol.header import Fault
-from .refusals import Outcome, Refusal
+from .refusals import Refusal
 from .report import Report
 from .reports.formats import BY_FILE
 from .stored import Count, Number, StoredReport, read_report
@@ -112,17 +112,11 @@ def criterion_of(required: str | Mapping[str, float]) -> Criterion:
     return Tolerance(*(required.get(name, 0.0) for name in ("rtol", "atol", "ulp")))
 
 
-class _Refused(Part):
-    id: str
-    operator: str
-    dtype: str
-    defect: str
-    about: str
-    ledger: str
-    outcome: Outcome
-    message: str
-    decides: bool
-    expected: dict[str, str] | None = None
+@dataclass(frozen=True)
+class _Refused(Refusal):
+    """A stored refusal: of the expectation that names it, only the reason is known."""
+
+    expected: dict[str, str] | None = None  # type: ignore[assignment]
 
 
 class _Vectors(Part):
@@ -338,5 +332,4 @@ def _shared(lists: Sequence[Sequence[str]]) -> list[str]:
 
 def _refusals(parts: Sequence[WholeReport], known: Expectations) -> Iterator[Refusal]:
     for one in sorted(chain(*(part.refusals for part in parts)), key=lambda one: one.id):
-        given = one.model_dump(exclude={"expected"})
-        yield Refusal(**given, expected=known.of(one.id) if one.expected else None)
+        yield Refusal(**vars(one) | {"expected": known.of(one.id) if one.expected else None})
