@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.metadata
 import logging
@@ -9,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import click
 
@@ -32,13 +34,27 @@ class TaskLost(GrucibleError):
     """A task during which one worker after another died."""
 
 
-class Cluster:
-    """A Dask cluster: its `executor`, and the number of `threads` of all workers."""
+class Cluster(Executor):
+    """A Dask cluster, and the number of `threads` of all workers."""
 
     def __init__(self, client: Any) -> None:
-        self._client = client
-        self.executor: Executor = client.get_executor(pure=False)
-        self.threads = sum(client.nthreads().values())
+        self._client, self._asked = client, WeakSet[Any]()
+        self.threads: int = sum(client.nthreads().values())
+
+    def submit(self, function: Callable[..., T], /, *given: Any) -> Future[T]:  # type: ignore[override]
+        """Submit a task to the workers.
+
+        The executor of Dask's own looks at a task's status twice, and takes a result for an error, or never
+        ends, if a worker dies between.
+        """
+        asked, future = self._client.submit(function, *given, pure=False), Future[T]()
+        self._asked.add(asked)
+        self._client.loop.add_callback(_pass_on, asked, future)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
+        """Drop the tasks that are under way."""
+        self._client.cancel([*self._asked])
 
     def on_each(self, function: Callable[..., T], *given: Any) -> dict[str, T | Exception]:
         """Call a function in a task on each worker that stays; return what it gives or raises, by worker."""
@@ -66,11 +82,21 @@ class Cluster:
         """
         under_way: deque[tuple[tuple[Any, ...], Future[Any]]] = deque()
         for task in tasks:
-            under_way.append((task, self.executor.submit(*task)))
+            under_way.append((task, self.submit(*task)))
             if len(under_way) > AHEAD * self.threads:
                 yield _settle(*under_way.popleft())
         while under_way:
             yield _settle(*under_way.popleft())
+
+
+async def _pass_on(asked: Any, future: Future[Any]) -> None:
+    """Wait for a task of Dask's, and give a future its result or error."""
+    try:
+        future.set_result(await asked._result())
+    except asyncio.CancelledError:  # the client ends
+        future.cancel()
+    except BaseException as error:
+        future.set_exception(error)
 
 
 def _settle(task: tuple[Any, ...], future: Future[Any]) -> tuple[tuple[Any, ...], Any]:
@@ -122,7 +148,7 @@ def open_cluster(address: str | None) -> Iterator[Cluster | None]:
             yield cluster
         finally:
             with contextlib.suppress(OSError, CancelledError):
-                cluster.executor.shutdown(wait=False)
+                cluster.shutdown()
 
 
 def _check_workers(cluster: Cluster, address: str) -> None:

@@ -54,7 +54,7 @@ def open_executor(jobs: int, cluster: Cluster | None = None) -> Iterator[Executo
     process dies.
     """
     if cluster:
-        yield cluster.executor
+        yield cluster
         return
     with threadpool_limits(1):
         pool = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -22,7 +23,7 @@ import pytest
 from grucible import GrucibleError
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
-from grucible.gen.cluster import TaskLost, open_cluster
+from grucible.gen.cluster import Cluster, TaskLost, open_cluster
 from grucible.gen.files import _made
 from grucible.vectors.vector_set import load_vectors
 
@@ -296,6 +297,34 @@ def test_a_task_that_kills_workers_is_left_out(tmp_path: Path) -> None:
         results = [value for _, value in cluster.in_order([(os._exit, 3), (pow, 2, 3)])]
     assert isinstance(results[0], TaskLost)
     assert results[1] == 8
+
+
+class Racing:
+    """A client of Dask's with one task, whose worker dies as the result comes: then it is pending again."""
+
+    status = "pending"
+
+    def __init__(self) -> None:
+        self.loop = self
+
+    def nthreads(self) -> dict[str, int]:
+        return {"tcp://here": 1}
+
+    def submit(self, *_: Any, **__: Any) -> Racing:
+        return self
+
+    async def _result(self, **_: Any) -> int:
+        return 8
+
+    def add_callback(self, function: Callable[..., Any], *given: Any) -> None:
+        async def run() -> None:
+            await function(*given)
+
+        asyncio.run(run())
+
+
+def test_a_result_is_no_error_if_its_worker_dies_as_it_comes() -> None:
+    assert [*Cluster(Racing()).in_order([(pow, 2, 3)])] == [((pow, 2, 3), 8)]
 
 
 def test_cases_of_a_lost_task_are_named(spec: Path) -> None:
