@@ -20,14 +20,14 @@ LINES = {
     "top": 242,
     "cases": 6_120,
     "vectors": 2_636,
-    "gen": 5_095,
+    "gen": 5_121,
     "gen/variants": 2_974,
-    "check": 16_875,
+    "check": 16_868,
     "check/diagnosis": 3_255,
-    "tests": 30_788,
+    "tests": 30_817,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_968, 213, 32_273
+PACKAGE, MODULES, WORDS = 30_987, 213, 32_273
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
