@@ -142,7 +142,7 @@ class Fuzzed:
             self.look_at(*one)
         self.findings.merge(other.findings)
         self.tally.update(other.tally)
-        self.undrawn.update(other.undrawn)
+        self._leave_out(other.undrawn)
         self.undeciding += other.undeciding
         self.replayed += other.replayed
         self.asked_again += other.asked_again
@@ -308,13 +308,22 @@ class Fuzzed:
 
     def count_pairs(self, made: Made, results: Mapping[str, CaseResult]) -> None:
         """Count the pairs of values that were asked, and the questions that could not be drawn."""
-        self.undrawn.update(map(mask, made.impossible))
-        self.undrawn.update(mask(one.why.partition(LAST)[2] or one.why) for one in made.undrawn)
+        whys = (one.why.partition(LAST)[2] or one.why for one in made.undrawn)
+        self._leave_out(Counter([*made.impossible, *whys]))
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
                 compared = _counts(result) and result.verdict in ("passed", "failed")
                 self.pairs[case.id.rsplit("/", 2)[0]].see(case.factors, compared=compared)
+
+    def _leave_out(self, whys: Counter[str]) -> None:
+        """Count questions that could not be asked; of reasons that are alike, the first in order stands."""
+        found = dict[str, str]()
+        for why in sorted(self.undrawn.keys() | whys.keys()):
+            found.setdefault(mask(why), why)
+        both, self.undrawn = self.undrawn + whys, Counter()
+        for why, count in both.items():
+            self.undrawn[found[mask(why)]] += count
 
     def two_readings(self) -> None:
         """Make a finding of each ambiguous point on which cases follow two readings."""

@@ -147,8 +147,8 @@ CHUNK_BYTES, CHUNK_CASES = 8 << 20, 256
 LAST = "; the last: "
 """The text before the reason for the last draw of a case."""
 ORDINARY = (
-    "tier nonportable is for cases that depend on NaN, infinity, overflow, subnormal numbers or the sign of "
-    "a zero, and this case does not; leave the tier out"
+    "the answer should depend on NaN, infinity, overflow, subnormal numbers or the sign of a zero, and does "
+    "not; leave the tier nonportable out"
 )
 """The message for an ordinary case that is marked nonportable."""
 

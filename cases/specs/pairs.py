@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import math
@@ -73,7 +74,7 @@ def pair_coverage(cases: Sequence[CaseSpec]) -> list[PairCoverage]:
 
 
 def _name_pair(one: _Value, other: _Value) -> str:
-    return f"{one[0]}: {one[1]} with {other[0]}: {other[1]}"
+    return " with ".join(f"{name} {value}".replace('"', "") for name, value in (one, other))
 
 
 def _that_could_be(
@@ -137,18 +138,23 @@ def _counted(operator: str, assignment: Assignment) -> tuple[_Value, ...]:
 def _values(operator: str, name: str, value: Any) -> tuple[_Value, ...]:
     """List the values that a factor's value counts as.
 
-    A size counts as the least number of its class. Activations count as two values, f and g, of
+    A size counts as its class, such as 5-17 or 18+. Activations count as two values, f and g, of
     the first direction alone. Listed lengths, any alpha or beta and any finite clip count as "given".
     """
     attribute = _counting(operator)[name]
     if attribute and attribute.per_direction:
         f, g = value[:2] if isinstance(value, list) else (value, value)
-        return (f"{name}, f", key(f)), (f"{name}, g", key(g))
+        return (f"{name} f", key(f)), (f"{name} g", key(g))
     parameter = attribute is not None and attribute.sets in ("alpha", "beta", "clip")
     if value not in (ABSENT, math.inf) and (parameter or isinstance(value, list)):
         return ((name, key("given")),)
-    least = [number for number in factors(operator)[name].least if number <= value]
-    return ((name, key(max(least) if least else value)),)
+    least = factors(operator)[name].least
+    place = bisect.bisect(least, value) if least else 0
+    if not place:
+        return ((name, key(value)),)
+    low, above = least[place - 1], least[place] - 1 if place < len(least) else math.inf
+    within = "" if low == above else "+" if above == math.inf else f"-{above}"
+    return ((name, f"{low}{within}"),)
 
 
 class PairsAsked:

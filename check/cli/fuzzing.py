@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ...cases.console import Progress, format_table, put, say, show_progress
+from ...cases.console import Progress, format_table, put, say, shorten, show_progress
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.files import write_whole
@@ -34,6 +34,11 @@ from .reporting import parse_report
 
 _NAMED = 3
 """Maximum cases, pairs and reasons that are named."""
+_DECIDE_NOTHING = (
+    "right implementations differ on NaN, infinity, overflow, subnormal numbers and the signs of zeros, "
+    "or the tolerances are larger than the values"
+)
+_PAIRS = "pairs of settings or sizes that met in a question (a few never can):"
 
 
 def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
@@ -48,23 +53,30 @@ def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> P
 @click.option("--cases", type=click.IntRange(1), metavar="N", help="End after N questions.")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), metavar="M",
               help="End after M minutes.")  # fmt: skip
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 10**18 - 1),
-              help="Ask other questions.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0, 10**18 - 1), metavar="N",
+              help="Another number asks other questions.")  # fmt: skip
 @OPERATOR
 @DTYPES
 @click.option("--expect", type=options.FILE, metavar="FILE",
-              help="YAML list of known findings, as `check` takes it.")  # fmt: skip
-@click.option("--replay", type=options.PATH, metavar="VECTORS", help="Ask these vectors first.")
+              help="YAML list of known failures, as `check` takes it.")  # fmt: skip
+@click.option(
+    "--replay",
+    type=options.PATH,
+    metavar="VECTORS",
+    help="Ask the questions of these vector files first, such as those in DIR.",
+)
 @click.option("-o", "--out", default="found", show_default=True, metavar="DIR",
               type=click.Path(file_okay=False, path_type=Path),
-              help="Directory for vector files of what is found.")  # fmt: skip
+              help="Directory for vector files of what fails.")  # fmt: skip
 @click.option("--jobs", default=count_cpus, show_default="the usable CPUs", metavar="N",
               type=click.IntRange(1), help="Processes that make questions.")  # fmt: skip
 @SHARD
 @SCHEDULER
 @click.option("--report", metavar="json=FILE", callback=_report_place,
               help="Write the report to a file; `grucible report` merges such.")  # fmt: skip
-@click.option("--space", is_flag=True, help="Print the built-in space of --operator, to change it.")
+@click.option(
+    "--space", is_flag=True, help="Print as a SPACE what is drawn of --operator, to change it."
+)
 @options.CRITERIA
 @options.LIMITS
 def fuzz_command(
@@ -89,10 +101,11 @@ def fuzz_command(
 ) -> None:
     """Ask random questions without end, judge the answers, and keep what fails.
 
-    SPACE is a case spec with `random:` entries; without it, each operator has a built-in space. An id
-    ends with the seed and a number that counts questions of its operator and dtype; `show`, `trace` and
-    `shrink` make the question anew. What is found is shrunk and written to DIR, as vectors that `check`
-    takes. Ctrl-C ends it with a report, and cases are written as they are, not shrunk.
+    Without SPACE, everything that an operator allows is drawn, mostly in small sizes. SPACE is a YAML file
+    that says what is drawn; --space prints one to begin with. An id ends with the seed and a number that
+    counts questions of its operator and dtype; `show`, `trace` and `shrink` make the question anew. What
+    fails is shrunk and written to DIR, as vectors that `check` takes. Ctrl-C ends it with a report, and
+    cases are written as they are, not shrunk.
 
     Exit status 0: no new finding; 1: a new finding, or nothing was compared; 2: bad usage or input; 70: an
     error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
@@ -154,7 +167,12 @@ def _fuzz_here(
         if found.new and not found.interrupted:
             endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
             with contextlib.closing(endless) as source:
-                found.shrink(source, lambda one: progress.tell(f"shrinking: {one.about[:60]}", 0))
+                found.shrink(
+                    source,
+                    lambda one: progress.tell(
+                        f"shrinking {shorten(one.about, 60)}", found.asked_to
+                    ),
+                )
     return found
 
 
@@ -191,7 +209,7 @@ def fuzz_headline(found: Fuzzed) -> str:
         f"{counts['error']} errors": counts["error"],
         f"{counts['missing']} missing": counts["missing"],
         f"{counts['unsupported']} unsupported": counts["unsupported"],
-        f"{found.undeciding} not counted": found.undeciding,
+        f"{found.undeciding} decide{'s' * (found.undeciding == 1)} nothing": found.undeciding,
         f"{plural(known, 'expected finding')}": known,
         "interrupted": found.interrupted,
         f"stopped: {found.stopped}": found.stopped,
@@ -208,11 +226,13 @@ def fuzz_lines(found: Fuzzed) -> Iterator[str]:
     """Yield the lines of the report."""
     yield from wrap(fuzz_headline(found), 0, 4)
     name = f"{found.runtime} {found.version}".strip()
-    rate = f"; {found.asked_to / found.seconds:.0f} a second" if found.seconds else ""
+    rate = f", {found.asked_to / found.seconds:.0f} a second" if found.seconds else ""
     replayed = f", after {plural(found.replayed, 'question')} of --replay" if found.replayed else ""
-    again = f"; {plural(found.asked_again, 'case')} asked again" if found.asked_again else ""
-    asked = plural(found.asked_to, "question")
-    yield from wrap(f"{name}: {asked} of seed {found.seed}{replayed}{rate}{again}", 0, 4)
+    again = (
+        f"; {plural(found.asked_again, 'right answer')} asked again" if found.asked_again else ""
+    )
+    asked = f"{plural(found.asked_to, 'question')} of --seed {found.seed}"
+    yield from wrap(f"{name}: {asked}{replayed}{rate}{again}", 0, 4)
     for one in sorted(found.findings.values(), key=lambda one: (not one.new, -one.count)):
         yield from _finding(one)
     yield from _counts(found)
@@ -245,12 +265,15 @@ def _counts(found: Fuzzed) -> Iterator[str]:
     if rows:
         header = ("operator", "dtype", "passed", "failed", "errors", "missing", "unsupported")
         yield from ["", *format_table(header, rows, range(2, 7)).splitlines()]
+    if count := found.undeciding:
+        yield from ["", f"{plural(count, 'question')} decide{'s' * (count == 1)} nothing:"]
+        yield from wrap(_DECIDE_NOTHING, 8)
     if count := found.undrawn.total():
-        yield from ["", f"{plural(count, 'question')} could not be drawn:"]
+        yield from ["", f"{plural(count, 'question')} drawn, but not asked, for reasons such as:"]
         for why, n in found.undrawn.most_common(_NAMED):
-            yield from wrap(f"{n:6}  {why}", 0, 10)
+            yield from wrap(f"{n:6}  {why.partition('; ')[0]}", 0, 8)
         if (more := len(found.undrawn) - _NAMED) > 0:
-            yield f"        and {plural(more, 'other reason')}"
+            yield f"        and {plural(more, 'other reason')}; --report json=FILE has all of them"
 
 
 def _coverage(found: Fuzzed) -> Iterator[str]:
@@ -259,8 +282,9 @@ def _coverage(found: Fuzzed) -> Iterator[str]:
     for operator, pairs in found.pairs.items():
         asked, compared, offered = pairs.counts()
         never = pairs.never_asked() if asked else []
-        lines += wrap(f"{operator}: {asked} of {offered} asked, {compared} of them compared", 2, 4)
-        lines += [line for one in never[:_NAMED] for line in wrap(f"never asked: {one}", 4, 6)]
+        counted = f"{asked} of {offered} pairs, {compared} of them in a question that was answered"
+        lines += wrap(f"{operator.partition('/')[0]}: {counted}", 2, 4)
+        lines += [line for one in never[:_NAMED] for line in wrap(f"never met: {one}", 4, 6)]
         if len(never) > _NAMED:
             lines.append(f"    and {plural(len(never) - _NAMED, 'other pair')}")
-    yield from ["", "pairs of values that the space offers; some of them no case can have:", *lines]
+    yield from ["", *wrap(_PAIRS, 0, 2), *lines]

@@ -178,7 +178,7 @@ def _arithmetic(report: Report) -> Iterator[str]:
             files = [name for name, cases in grade.undeciding.items() if cases]
             named = ", ".join(files[:4]) + f" and {len(files) - 4} more files" * (len(files) > 4)
             what = f"{count} of the {grade.dtype} cases decide{'s' * (count == 1)} nothing"
-            why = f"{grade.required!s} admits more than the value for over half of the elements"
+            why = f"in {grade.required!s} the tolerance is larger than the value in over half of the elements"
             yield from wrap(f"{what}: {why}, in {named}", 2)
         if alone := grade.steps_alone.total():
             what = f"single steps alone judge {alone} of the {grade.dtype} cases"

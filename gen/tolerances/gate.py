@@ -54,9 +54,9 @@ def vacuous_rows(under: Mapping[ReadingNames, Answer], dtype: str) -> dict[int, 
         boundless = infinite(answer, limits)
         for row in np.flatnonzero((boundless > 0) | (nothing > MOST_VACUOUS * elements)).tolist():
             share = 100 * nothing[row] / elements[row]
-            why = f"admits more than the value for {share:.0f} % of the elements"
-            why = "has no bound" if boundless[row] else why
-            why = f"{name} arithmetic {why}; take fewer steps, smaller sizes or a smaller draw"
+            why = f"the tolerance is larger than the value in {share:.0f} % of the elements"
+            why = "the rounding error has no bound" if boundless[row] else why
+            why = f"in {name} arithmetic {why}; take fewer steps, smaller sizes or a smaller draw"
             found.setdefault(row, why + _under(reading))
     return found
 
@@ -89,8 +89,8 @@ def infinite(answer: Answer, limits: Mapping[str, Array]) -> Array:
 
 def _straddling(bounds: ErrorBounds, dtype: str) -> Iterator[tuple[int, str]]:
     why = (
-        f"in {REQUIRED[dtype]} arithmetic a pre-activation may be on either side of where its activation "
-        "breaks; take smaller sizes or other parameters"
+        f"in {REQUIRED[dtype]} arithmetic rounding may carry an activation's argument across a jump of "
+        "the activation; take smaller sizes or other parameters"
     )
     at = _place(dtype, REQUIRED[dtype])
     yield from ((row, why) for row in np.flatnonzero(bounds.straddles[:, at]).tolist())

@@ -31,7 +31,7 @@ from grucible.check.fuzz import (
     fuzz,
     write_found,
 )
-from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS
+from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
 from grucible.check.observed.source import FromRuntime
@@ -229,8 +229,8 @@ def test_pairs_never_asked_are_pairs_that_a_case_could_have(tmp_path: Path) -> N
     for one in some:
         pairs.see(one.factors, compared=one.factors["clip"] == ABSENT)
     never = pairs.never_asked()
-    assert 'clip: "given" with input_size: 2' in never
-    assert 'clip: "absent" with input_size: 2' not in never  # it is excluded
+    assert "clip given with input_size 2-16" in never
+    assert "clip absent with input_size 2-16" not in never  # it is excluded
     asked, compared, offered = pairs.counts()
     assert 0 < compared < asked < offered
 
@@ -531,3 +531,15 @@ def test_a_program_is_asked_what_its_hello_names(command: Command, tmp_path: Pat
     assert f"grucible check {out / 'openvino.GRUSequence-5.h5'} --runtime 'exec: " in printed
     nothing = command(*asked, "--operator", CELL).said_in_one_line()
     assert "the program's hello names openvino.GRUSequence-5 alone; leave --operator out" in nothing
+
+
+def test_reasons_that_are_alike_are_counted_together_however_reports_are_merged() -> None:
+    def left_out(*shares: int) -> Fuzzed:
+        counts = Counter(f"{share} % of float32" for share in shares)
+        return Fuzzed("", "", 0, (), {}, Findings(), undrawn=counts)
+
+    for parts in itertools.permutations([left_out(62, 62, 51), left_out(7, 7), left_out(51)]):
+        found = left_out()
+        for part in parts:
+            found.merge(part)
+        assert found.undrawn == {"51 % of float32": 6}

@@ -169,15 +169,15 @@ def test_what_says_nothing(
     ("limits", "says"),
     [
         ([0.5, 0.5, 2.0, 2.0], ""),  # half of them are enough
-        ([0.5, 2.0, 2.0, 2.0], "admits more than the value for 75 % of the elements"),
-        ([0.5, 0.5, 0.5, INF], "has no bound"),
+        ([0.5, 2.0, 2.0, 2.0], "the tolerance is larger than the value in 75 % of the elements"),
+        ([0.5, 0.5, 0.5, INF], "the rounding error has no bound"),
         ([0.5, 0.0, 0.0, 2.0], ""),  # padding is no element
     ],
 )
 def test_what_decides(limits: list[float], says: str) -> None:
     good, bad = answer([1.0] * 4, [0.1] * 4), answer([1.0] * 4, limits)
     words = vacuous_rows({STORED: good, OTHER: bad}, "float16").get(0, "")
-    assert words.startswith(f"float16 arithmetic {says}" if says else "")
+    assert words.startswith(f"in float16 arithmetic {says}" if says else "")
     assert bool(words) == bool(says)
     assert not says or words.endswith(f"under {OTHER[0]}")
     assert vacuous_rows({STORED: good}, "float16") == {}
