@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 242,
-    "cases": 6_120,
+    "cases": 6_126,
     "vectors": 2_636,
     "gen": 5_121,
     "gen/variants": 2_974,
-    "check": 16_868,
+    "check": 16_901,
     "check/diagnosis": 3_255,
-    "tests": 30_817,
+    "tests": 30_829,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 30_987, 213, 32_273
+PACKAGE, MODULES, WORDS = 31_026, 213, 32_275
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
