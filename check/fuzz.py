@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError
+from ..cases.files import writing_to
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.readings import about as about_reading
@@ -528,12 +530,34 @@ def write_found(found: Fuzzed, folder: Path) -> list[Path]:
     for one in found.new:
         for question in one.questions():
             posed.setdefault(question.operator, {})[question.id] = question
-    paths = []
-    for operator, questions in posed.items():
-        path = folder / f"{operator}.h5"
-        questions = {one.id: one for one in _found_before(path)} | questions
-        name = f"{found.runtime} {found.version}".strip()
-        about = f"found by grucible fuzz, which {name} gets wrong"
-        write_answered(path, [Posed(i, lambda q=q: q) for i, q in questions.items()], about)  # type: ignore[misc]
-        paths.append(path)
+    paths = list[Path]()
+    if not posed:
+        return paths
+    with _alone(folder):
+        for operator, questions in posed.items():
+            path = folder / f"{operator}.h5"
+            questions = {one.id: one for one in _found_before(path)} | questions
+            name = f"{found.runtime} {found.version}".strip()
+            about = f"found by grucible fuzz, which {name} gets wrong"
+            write_answered(path, [Posed(i, lambda q=q: q) for i, q in questions.items()], about)  # type: ignore[misc]
+            paths.append(path)
     return paths
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Make a folder, and wait until no other run writes into it."""
+    with writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a network disk that locks no folder
+            fcntl.flock(place, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(place)

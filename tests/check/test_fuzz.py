@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
+import os
 import re
 import sys
 from collections import Counter
@@ -28,6 +30,7 @@ from grucible.check.fuzz import (
     UNDIAGNOSED,
     UNEXPLAINED,
     Fuzzed,
+    _found_before,
     fuzz,
     write_found,
 )
@@ -245,7 +248,9 @@ def test_a_right_kernel_gives_no_finding_and_no_promise(command: Command, tmp_pa
     assert not (tmp_path / "found").exists()
 
 
-def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(tmp_path: Path) -> None:
+def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     core = verify(runtime=small_clip_ignored, select=f"{CELL}/*/float32/*")
     assert core.verdict == "conforms"
     found = fuzzed(small_clip_ignored, 800)
@@ -267,7 +272,20 @@ def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(tmp_path: Pa
     assert (again.replayed, again.new) == (len(ids), [])
     once_more = fuzzed(small_clip_ignored, 1, replay=open_or_make(path))
     assert [one.about for one in once_more.new] == [one.about.removeprefix("perhaps: ")]
+    place = os.open(tmp_path, os.O_RDONLY)
+    locked = []
+
+    def before(path: Path) -> Any:
+        with pytest.raises(BlockingIOError):  # no other run reads what this one replaces
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locked.append(path)
+        return _found_before(path)
+
+    monkeypatch.setattr("grucible.check.fuzz._found_before", before)
     write_found(once_more, tmp_path)
+    fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(place)
+    assert locked == [path]
     assert {*ids} <= {case.id for case in load_vectors(path)}
 
 
