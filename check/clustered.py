@@ -1,32 +1,26 @@
-"""Check and fuzz on a Dask cluster: a runtime in a child of each worker, and one report."""
+"""A runtime on a Dask cluster, in a child of each worker: asked by `check`, fuzzed by `fuzz`."""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..cases.errors import GrucibleError
 from ..cases.process import end_if_interrupted
+from ..cases.question import Question
 from ..cases.selection import Shard
 from ..cases.specs.random_space import RandomSpace
 from ..gen.cluster import Cluster, TaskLost
-from ..gen.making import open_or_make
-from ..vectors.vector_set import VectorSet
 from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, start_fuzzing
 from .grouping import FuzzFinding
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
-from .merging import WholeReport, merge_parts
-from .observed.pool import RuntimePool
+from .observed.pool import RUN, RuntimePool, runs
 from .observed.source import Source
-from .report import Report
-from .reports.formats import report_value
-from .verdict import Demand, judge
+from .protocol.header import Reply
 
 PARTS = 4
 """Minimum parts of the work for each thread of a worker, so that all end at about the same time."""
@@ -173,49 +167,31 @@ def shrink_there(cluster: Cluster, remote: Remote, found: Fuzzed) -> None:
             found.findings.update(zip(found.findings, shrunk, strict=True))
 
 
-def judge_part(
-    remote: Remote, path: Path | None, select: Sequence[str], shard: Shard, demand: Demand
-) -> dict[str, Any]:
-    """Judge the cases of a shard on this worker; return the report as plain data."""
+def answer_part(remote: Remote, questions: Sequence[Question]) -> list[Reply]:
+    """Answer questions on this worker."""
     with remote.started() as source:
-        return report_value(judge(open_or_make(path, select, shard), source, demand))
+        return list(source.answer(questions))
 
 
-def judge_there(
-    cluster: Cluster,
-    remote: Remote,
-    vectors: VectorSet,
-    demand: Demand,
-    advance: Callable[[int], None],
-) -> Report:
-    """Judge the cases of vectors as `judge` does, on all workers; a shard is a task.
+class RuntimeThere:
+    """A `Source` that runs a runtime on the workers of a cluster; a run of questions is a task.
 
-    Each worker opens the vectors at their path. Ctrl-C, or an error there, ends it with a report on the
-    shards that are done, if any; the error is the report's `broken_by`.
+    Of `count` questions each worker gets several runs. Questions of a task that is lost are missing.
     """
-    demand.check(vectors)
-    find_runtime(cluster, remote)
-    firsts = [ids[0] for _, blocks in vectors.wanted for ids in blocks.values()]
-    of = max(1, min(PARTS * cluster.threads, len(firsts)))
-    shards = [Shard(n + 1, of) for n in range(of)]
-    path = vectors.path and vectors.path.resolve()
-    tasks = [
-        (judge_part, remote, path, vectors.select, one, demand)
-        for one in shards
-        if any(map(one.takes, firsts))
-    ]
-    parts, broken, interrupted = dict[Path, WholeReport](), None, False
-    try:
-        for task, value in cluster.in_order(tasks):
-            if isinstance(value, TaskLost):
-                broken = TaskLost(f"shard {task[4]} was left out: {value}")
-                continue
-            parts[Path(f"shard {task[4]}")] = WholeReport.model_validate(value)
-            advance(len(value["cases"]))
-            end_if_interrupted()
-    except (KeyboardInterrupt, GrucibleError) as error:
-        if not parts:
-            raise
-        interrupted, broken = True, error if isinstance(error, GrucibleError) else None  # type: ignore[assignment]
-    report = merge_parts(parts)
-    return replace(report, interrupted=interrupted or broken is not None, broken_by=broken)
+
+    def __init__(self, cluster: Cluster, remote: Remote, count: int) -> None:
+        self.name, self.version = find_runtime(cluster, remote)
+        self._cluster, self._remote = cluster, remote
+        self._most = max(1, min(RUN, count // (PARTS * cluster.threads)))
+
+    def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
+        """Yield the replies in the order of the questions; some runs are asked ahead."""
+        tasks = ((answer_part, self._remote, run) for run in runs(questions, self._most))
+        for task, replies in self._cluster.in_order(tasks):
+            if isinstance(replies, TaskLost):
+                yield from [Reply("missing", {}, str(replies))] * len(task[2])
+            else:
+                yield from replies
+
+    def close(self) -> None:
+        """Do nothing: workers keep the runtime for the next command."""

@@ -174,11 +174,6 @@ def merge_reports(paths: Sequence[Path]) -> Report:
     """
     parts = {path: read_report(path, WholeReport) for path in dict.fromkeys(paths)}
     _check_shards(parts)
-    return merge_parts(parts)
-
-
-def merge_parts(parts: Mapping[Path, WholeReport]) -> Report:
-    """Merge reports, each with the place it came from. Raises GrucibleError as `merge_reports` does."""
     alike: dict[str, tuple[Path, str]] = {}
     for path, part in parts.items():
         if part.model is not None:

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_121,
     "gen/variants": 2_974,
-    "check": 16_901,
+    "check": 16_894,
     "check/diagnosis": 3_255,
-    "tests": 30_829,
+    "tests": 30_871,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_026, 213, 32_275
+PACKAGE, MODULES, WORDS = 31_019, 213, 32_311
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""

@@ -18,7 +18,7 @@ from ...cases.selection import SHARD, WHOLE, Shard
 from ...cases.strict_json import format_json
 from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import VectorSet
-from ..clustered import Remote, judge_there, remote_runtime
+from ..clustered import Remote, RuntimeThere, remote_runtime
 from ..expecting import apply_expectations, load_expectations
 from ..judging.criterion import chosen_criteria
 from ..judging.expectations import Expectation
@@ -103,7 +103,7 @@ def check_command(
     _check_side_by_side(runtimes, [*filter(given.get, given), *writing.of_one])
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
     select = failed_before(last_failed, select) if last_failed else select
-    _check_source(runtimes, outputs, scheduler, strict=strict, maxfail=maxfail)
+    _check_source(runtimes, outputs, scheduler, strict=strict)
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail, bool(last_failed)
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
@@ -167,7 +167,8 @@ def _judge(
     with open_cluster(scheduler) as cluster:
         if cluster:
             with asking as (opened, progress):
-                return judge_there(cluster, remote, opened, demand, progress.advance)
+                source = RuntimeThere(cluster, remote, len(opened))
+                return judge(opened, source, demand, progress.advance, interruptible=True)
     with starting as start, asking as (opened, progress):
         return judge(opened, start(opened), demand, progress.advance, interruptible=True)
 
@@ -178,15 +179,12 @@ def _check_source(
     scheduler: str | None,
     *,
     strict: bool,
-    maxfail: int | None,
 ) -> None:
     """Raise click.UsageError unless answers come from one place, which can do what is asked of it."""
     if bool(runtimes) == (outputs is not None):
         raise click.UsageError("give one of --runtime NAME and --outputs PATH")
     if outputs and (strict or scheduler):
         raise click.UsageError("--strict and --scheduler go with --runtime: outputs are only read")
-    if maxfail and scheduler:
-        raise click.UsageError("--maxfail does not go with --scheduler: its parts are judged apart")
 
 
 def _check_side_by_side(runtimes: Sequence[str], of_one: Sequence[str]) -> None:

@@ -102,7 +102,7 @@ class RuntimePool:
         _ = self._free  # raises where the runtime does not load
         waiting: deque[Future[list[Reply]]] = deque()
         most = RUN if self.jobs > 1 else 1  # one child: a stop loses no answer
-        for run in _runs(questions, most):
+        for run in runs(questions, most):
             waiting.append(self._executor.submit(self._ask, run))
             if len(waiting) > AHEAD * self.jobs:
                 yield from waiting.popleft().result()
@@ -141,7 +141,7 @@ class RuntimePool:
             child.close()
 
 
-def _runs(questions: Iterable[Question], most: int) -> Iterator[list[Question]]:
+def runs(questions: Iterable[Question], most: int) -> Iterator[list[Question]]:
     """Split questions into runs of at most `most` questions and of a limited size."""
     run: list[Question] = []
     size = 0

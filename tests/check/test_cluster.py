@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +24,13 @@ import pytest
 from grucible import GrucibleError
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
+from grucible.check.clustered import RuntimeThere, remote_runtime
+from grucible.check.protocol.header import Reply
+from grucible.check.verdict import Demand, judge
 from grucible.gen.cluster import Cluster, TaskLost, open_cluster
 from grucible.gen.files import _made
-from grucible.vectors.vector_set import load_vectors
+from grucible.vectors.hdf5 import CORE
+from grucible.vectors.vector_set import load_vectors, open_set
 
 from .conftest import Command
 
@@ -41,6 +46,13 @@ def run(question):
     Path(__file__).with_name("asked").touch()
     time.sleep(0.05)
     return right(question, "clip ignored")
+"""
+MINE = f"""\
+import sys
+from functools import partial
+sys.path.insert(0, {str(HERE)!r})
+from numpy_gru import run as right
+run = partial(right, mistake={{!r}})
 """
 SPEC = """\
 operator: openvino.GRUSequence-5
@@ -173,29 +185,44 @@ def test_one_root_digest_however_the_work_was_cut(
     assert sum(1 for _ in load_vectors(tmp_path / "dask")) == 192
 
 
-def test_a_cluster_judges_as_one_machine_does(two: str, tmp_path: Path, command: Command) -> None:
-    words = (
-        "check",
-        "--select",
-        "openvino.GRUCell-3/*",
-        "--dtype",
-        "float32",
-        "--json",
-        "--runtime",
-    )
-    for kernel in ("run", "in_float32"):
-        runtime = RUNTIME.replace(":run", f":{kernel}")
-        here = command(*words, runtime)
-        claim = tmp_path / f"{kernel}.json"
-        there = command(*words, runtime, "--scheduler", two, "--report", f"claim={claim}")
-        assert json.loads(claim.read_text())["machine"] is None  # the workers' may be another
-        assert there.status == here.status
-        alone, together = (
-            {c["id"]: c["verdict"] for c in one.report["cases"]} for one in (here, there)
-        )
-        assert together == alone
-        for key in ("verdict", "summary", "reach", "shard", "runtime"):
-            assert there.report[key] == here.report[key]
+@pytest.mark.parametrize("mistake", ["", "clip ignored"])
+def test_a_cluster_judges_and_explains_as_one_machine_does(
+    mistake: str, two: str, tmp_path: Path, command: Command
+) -> None:
+    kernel = tmp_path / "mine.py"
+    kernel.write_text(MINE.format(mistake))
+    words = ("check", "--select", "openvino.GRUCell-3/*", "--dtype", "float32", "--json", "--strict",
+             "--runtime", f"{kernel}:run")  # fmt: skip
+    here, claim = command(*words), tmp_path / "claim.json"
+    there = command(*words, "--scheduler", two, "--report", f"claim={claim}")
+    assert there.status == here.status
+    assert there.report == here.report
+    assert bool(here.report["diagnosis"]) == bool(mistake)
+    assert json.loads(claim.read_text())["machine"] is None  # the workers' may be another
+
+
+def test_questions_of_a_lost_task_are_missing() -> None:
+    lost, refused = TaskLost("workers died of it"), [Reply("unsupported", {}, "not here")]
+
+    class Dying(Cluster):
+        threads = 1
+
+        def __init__(self) -> None:
+            pass
+
+        def on_each(self, *_: Any) -> dict[str, Any]:
+            return {"tcp://here": ("mine", "1")}
+
+        def in_order(self, tasks: Iterable[Any]) -> Iterator[Any]:
+            for number, task in enumerate(tasks):
+                yield task, refused * len(task[2]) if number else lost
+
+    vectors = open_set(CORE / "openvino/gru_cell/plain.h5")
+    there = RuntimeThere(Dying(), remote_runtime(RUNTIME, 60, None), len(vectors))
+    report = judge(vectors, there, Demand())
+    counts = Counter((one.verdict, one.message) for one in report.results)
+    assert counts.keys() == {("missing", str(lost)), ("unsupported", "not here")}
+    assert (report.verdict, report.exit_status) == ("incomplete", 1)
 
 
 def test_a_runtime_that_was_changed_is_loaded_anew(
@@ -205,10 +232,7 @@ def test_a_runtime_that_was_changed_is_loaded_anew(
     words = ("check", "--select", "openvino.GRUCell-3/plain/float32/*", "--runtime", f"{kernel}:run",
              "--scheduler", two, "--quiet")  # fmt: skip
     for mistake, status in (("", 0), ("gates z and r exchanged", 1), ("", 0)):
-        kernel.write_text(
-            "from functools import partial\nfrom numpy_gru import run as right\n"
-            f"run = partial(right, mistake={mistake!r})\n"
-        )
+        kernel.write_text(MINE.format(mistake))
         assert command(*words).status == status
 
 
