@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+import re
 import sys
 import warnings
 from importlib import import_module
@@ -13,10 +14,10 @@ from typing import Any, NoReturn
 import click
 
 _COMMANDS = {
-    "cases": ("cases.cli", "Count the cases and the pairs of values they cover."),
+    "cases": ("cases.cli", "Count or list the cases, and the pairs of settings that they ask."),
     "gen": ("gen.cli", "Generate vector files: cases with their exact answers."),
     "check": ("check.cli.checking", "Judge a runtime, or outputs made elsewhere, by vectors."),
-    "report": ("check.cli.checking", "Merge reports of check or fuzz, of shards or machines."),
+    "report": ("check.cli.checking", "Merge reports of check or fuzz, from parts or several machines."),
     "claim": ("check.cli.claiming", "Hold a published claim against its report."),
     "model": ("check.model.cli", "Judge every GRU of your own model, layer by layer."),
     "compare": ("check.cli.scoring", "Show what changed between two reports of check."),
@@ -26,11 +27,11 @@ _COMMANDS = {
     "profile": ("check.cli.asking", "Show what a runtime can do, feature by feature."),
     "run": ("check.cli.asking", "Run a runtime on vectors and keep its outputs."),
     "ask": ("check.cli.asking", "Write questions into files, for devices that no pipe leads to."),
-    "show": ("check.cli.one_case", "Show one case."),
+    "show": ("check.cli.one_case", "Show one case: what it asks, and the exact answer."),
     "shrink": ("check.cli.one_case", "Find the smallest case that still fails the same way."),
     "trace": ("check.cli.one_case", "Show every step of one case, and where a runtime leaves it."),
-    "explain": ("check.cli.scoring", "Explain a misreading, or an entry of the owners' ledgers."),
-    "score": ("check.cli.scoring", "Show which misreadings of the specification vectors would catch."),
+    "explain": ("check.cli.scoring", "Explain a mistake that a report names, or an ambiguous point."),
+    "score": ("check.cli.scoring", "Show which mistakes in reading the specification vectors catch."),
     "export": ("vectors.cli", "Export vectors to other formats: raw, npz, onnx, openvino, webnn."),
     "import": ("check.importing.cli", "Make vectors of cases in other formats: exports, ONNX's tests."),
     "answer": ("check.importing.cli", "Answer one question exactly, from inputs in an .npz file."),
@@ -38,8 +39,32 @@ _COMMANDS = {
     "config": ("check.cli.configuration", "Print the defaults that grucible.toml or pyproject.toml gives."),
     "runtimes": ("check.cli.asking", "List the runtimes grucible knows, and whether they are installed."),
 }  # fmt: skip
+_HYPHEN = "\u2011"
+"""A hyphen at which no line ends."""
+_PAGE = re.compile(r"\b(?:cases|vectors|gen|check)/[\w/]+\.md")
+"""A page of grucible's in a text."""
 _THRESHOLDS = (100_000, 50, 100)
 """Thresholds of Python's garbage collector; its defaults take an eighth of a small check's time."""
+
+
+class _Formatter(click.HelpFormatter):
+    """Texts of help: a path or an option stays whole, and a page is named by where it is."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _HYPHEN))
+
+    def write_dl(self, rows: Any, col_max: int = 30, col_spacing: int = 2) -> None:
+        whole = [(name, about.replace("-", _HYPHEN)) for name, about in rows]
+        super().write_dl(whole, col_max, col_spacing)
+
+    def getvalue(self) -> str:
+        from .cases.console import find_page
+
+        text = super().getvalue().replace(_HYPHEN, "-")
+        return _PAGE.sub(lambda page: find_page(page[0]), text)
+
+
+click.Context.formatter_class = _Formatter
 
 
 class _Rooms(click.Group):

@@ -30,14 +30,15 @@ def _mode(name: str, about: str) -> Callable[[Any], Any]:
 @_mode("list", "Print the ids of the cases.")
 @_mode("invalid", "Print the ids of the invalid questions.")
 @_mode("json", "Print as JSON.")
-@_mode("extend", "Add the missing rows to the covering arrays in SPEC.")
+@_mode("extend", "Write into SPEC the rows that its `covering` entries lack.")
 @_mode("schema", "Print the JSON Schema of case specs, for editors.")
 def cases_command(
     specs: tuple[Path, ...], dtypes: tuple[str, ...], select: tuple[str, ...], **modes: bool
 ) -> None:
-    """Count the cases of SPEC and the pairs of values they cover, sizes in classes among them.
+    """Count or list the cases, and count the pairs of settings that they ask, with sizes in classes.
 
-    SPEC is a case spec or a directory of case specs. Without SPEC, the specs shipped with grucible count.
+    SPEC is a YAML file that describes cases (cases/README.md), or a directory of such files. Without it, the
+    cases that grucible publishes count.
     """
     from .specs.expand import expand_all
     from .specs.pairs import pair_coverage

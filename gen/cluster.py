@@ -15,7 +15,6 @@ from weakref import WeakSet
 import click
 
 from .. import __version__
-from ..cases.console import find_page
 from ..cases.errors import GrucibleError, needing
 
 T = TypeVar("T")
@@ -25,8 +24,7 @@ AHEAD = 2
 """Tasks under way for each thread of a worker; a scheduler that is given all at once stalls."""
 SCHEDULER = click.option(
     "--scheduler", metavar="ADDRESS",
-    help="Do the work on a Dask cluster, such as tcp://HOST:8786 "
-    f"({find_page('check/CLUSTER.md')}).",
+    help="Do the work on a Dask cluster, such as tcp://HOST:8786 (check/CLUSTER.md).",
 )  # fmt: skip
 
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 
-from ...cases.console import find_page, format_command, put, say
+from ...cases.console import find_page, format_command, format_table, put, say, show_progress
 from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.selection import FEATURES, options_of
 from ...cases.strict_json import format_json
 from ..observed import pool
 from ..observed.exchange import ask
-from ..observed.isolated import described_runtimes
+from ..observed.isolated import NOT_INSTALLED, Registered, described_runtimes
 from ..observed.outputs_file import record
 from ..profile import Profile, profile_of
 from ..reports.profile import page_lines, profile_lines, profiles_json, summary_lines
-from ..reports.text import plural
+from ..reports.text import group, plural
 from . import options
 
 _PAGE = rb"# What runtimes can do\n"
@@ -147,10 +147,18 @@ def profile_command(
             put(profiles_json(found))
 
 
+def _what(one: Registered) -> str:
+    """Say what a runtime is, but not how it is asked; or how to install it, or why it is not usable."""
+    if one.not_here:
+        remedy = one.about.rpartition("; ")[2] if one.not_here == NOT_INSTALLED else one.about
+        return f"{one.not_here}: {remedy}"
+    return f"{one.about.partition('; ')[0]}, {one.version or 'no version'}"
+
+
 @click.command("runtimes")
 @options.JSON
 def runtimes_command(as_json: bool) -> None:
-    """List the runtimes grucible knows by name, with versions and what each supports.
+    """List the runtimes that --runtime takes by name, and how to install those that are not here.
 
     `grucible profile` shows what each can do, feature by feature.
     """
@@ -158,7 +166,12 @@ def runtimes_command(as_json: bool) -> None:
         keys = ("name", "version", "about")
         put(format_json([{key: getattr(one, key) for key in keys} for one in described_runtimes()]))
         return
-    for one in described_runtimes():
-        say(f"{one.name}  {one.not_here or one.version or 'no version'}")
-        say(f"    {one.about}")
+    with show_progress("loading runtimes", None):
+        found = sorted(described_runtimes(), key=lambda one: bool(one.not_here))
+    for what, some in group(found, _what).items():
+        rows = [
+            ("", one.name, "" if one.not_here else one.about.partition("; ")[2]) for one in some
+        ]
+        for line in (what, *format_table((), rows).splitlines()):
+            say(line)
     say("any other: package.module:function, ./file.py:function, or 'exec: COMMAND'")

@@ -102,10 +102,9 @@ def fuzz_command(
     """Ask random questions without end, judge the answers, and keep what fails.
 
     Without SPACE, everything that an operator allows is drawn, mostly in small sizes. SPACE is a YAML file
-    that says what is drawn; --space prints one to begin with. An id ends with the seed and a number that
-    counts questions of its operator and dtype; `show`, `trace` and `shrink` make the question anew. What
-    fails is shrunk and written to DIR, as vectors that `check` takes. Ctrl-C ends it with a report, and
-    cases are written as they are, not shrunk.
+    that says what is drawn; --space prints one to begin with. An id ends with the seed and the question's
+    number; `show`, `trace` and `shrink` make the question anew. What fails is shrunk and written to DIR, as
+    vectors that `check` takes. Ctrl-C ends it with a report, and cases are written as they are, not shrunk.
 
     Exit status 0: no new finding; 1: a new finding, or nothing was compared; 2: bad usage or input; 70: an
     error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from ...cases.console import Progress, find_page, format_command, show_progress
+from ...cases.console import Progress, format_command, show_progress
 from ...cases.selection import DTYPES, OPERATOR, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
@@ -119,7 +119,7 @@ JOBS = click.option("--jobs", type=click.IntRange(1), metavar="N",
 JSON = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 RUNTIME_HELP = (
     "A name from `grucible runtimes`, or package.module:function, or ./file.py:function, or 'exec: "
-    f"COMMAND', a program in any language ({find_page('check/protocol/README.md')})."
+    "COMMAND', a program in any language (check/protocol/README.md)."
 )
 
 

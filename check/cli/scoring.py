@@ -93,11 +93,11 @@ def score_command(
     pairs: bool,
     select: tuple[str, ...],
 ) -> None:
-    """Show which misreadings of the specification vectors would catch.
+    """Show which mistakes in reading the specification vectors catch.
 
-    Every misreading of the catalogue is computed for every case and compared with the stored answers,
+    Every mistake of grucible's catalogue is computed for every case and compared with the stored answers,
     at the loosest tolerance of the dtype. Exit status 1: fewer than three cases of a dtype catch a
-    misreading, or a case says too little to decide.
+    mistake, or a case says too little to decide.
     """
     limits: Limits | None = by_own_pairs if pairs else None
     if rtol is not None or atol is not None:
@@ -120,7 +120,7 @@ def score_command(
 @options.VECTORS
 @options.SELECT
 def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) -> None:
-    """Explain a misreading, and show the cases that catch it; or an entry of the owners' ledgers.
+    """Explain a mistake that a report names, and show the cases that catch it; or an ambiguous point.
 
     NAME stands in brackets behind a finding of `check`, such as lbr-assumed. The cases are those of
     VECTORS; without it, the core vectors installed with grucible.

@@ -55,14 +55,14 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.argument("file")
 @click.option("--runtime", required=True, multiple=True, callback=_only, metavar="NAME",
               help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; torch, torch-onnx or "
-              "torch-onnx-legacy for a module; or package.module:function, from the path of a model "
-              "and inputs to outputs by name.")  # fmt: skip
+              "torch-onnx-legacy for a module; or package.module:function, which takes the path of a "
+              "model and its inputs by name, and returns its outputs by name.")  # fmt: skip
 @click.option("--inputs", type=click.Path(exists=True, dir_okay=False), metavar="FILE.npz",
               multiple=True, callback=_only,
               help="The model's inputs, by name; without it they are drawn.")  # fmt: skip
 @click.option("--size", "sizes", multiple=True, callback=_parse_sizes, metavar="NAME=N",
               help="The length of a free dimension of drawn inputs, such as batch=4; one without a "
-              "name is INPUT.AXIS. Repeatable.")  # fmt: skip
+              "name is called INPUT.AXIS, such as x.0. Repeatable.")  # fmt: skip
 @click.option("--save", type=options.PATH, metavar="FILE.h5",
               help="Keep the questions and exact answers as vectors, and the outputs beside.")  # fmt: skip
 @options.CRITERIA

@@ -45,6 +45,8 @@ MOST_LATE = 2
 """Maximum time-outs of a runtime that never answered; each takes the whole timeout."""
 LIST_SECONDS = 60.0
 """Maximum seconds for a runtime to load where runtimes are only listed."""
+NOT_INSTALLED = "not installed"
+"""The word for a runtime whose package is not here."""
 EXEC = "exec:"
 """The beginning of a runtime's name if the runtime is a program: `exec: ./my_gru --flag`."""
 GONE = "the runtime does not come back"
@@ -245,6 +247,6 @@ def _describe(name: str) -> Registered:
             runtime.ready()
             return Registered(name, runtime.hello.version, runtime.hello.about)
     except RuntimeNotInstalled as error:
-        return Registered(name, "", str(error), "not installed")
+        return Registered(name, "", str(error), NOT_INSTALLED)
     except RuntimeNotUsable as error:
         return Registered(name, "", str(error), "not usable")

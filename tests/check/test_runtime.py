@@ -116,14 +116,16 @@ def test_usable(spec: str, modules: Path, command: Command) -> None:
 def test_the_command_lists_them(command: Command) -> None:
     ended = command("runtimes")
     assert ended.status == 0
-    names = [line.split()[0] for line in ended.out.splitlines() if line[:1] not in (" ", "")]
+    names = [line.split()[0] for line in ended.out.splitlines() if line.startswith("  ")]
     rows = strict_json(command("runtimes", "--json").out)
     wanted = [point.name for point in registered_runtimes()]
-    assert [row["name"] for row in rows] == names[:-1] == wanted
+    assert [row["name"] for row in rows] == sorted(names) == wanted
     assert len({row["about"] for row in rows}) == len(wanted)
     assert all(set(row) == {"name", "version", "about"} and row["about"] for row in rows)
     for row in rows:
-        assert f"{row['name']}  {row['version'] or 'not installed'}" in ended.out
+        what = ended.out.split(f"\n  {row['name']}")[0].splitlines()
+        title = next(line for line in reversed(what) if not line.startswith(" "))
+        assert (f", {row['version']}" if row["version"] else "not installed: pip install ") in title
 
 
 ENDS = {
@@ -150,7 +152,7 @@ def test_runtimes_goes_on_after_one_that_ends_its_process(
     ended = command("runtimes")
     assert ended.status == 0
     for name, (_, says) in ENDS.items():
-        said = f"^{name}  not usable\n    runtime {name}:? {says}"
+        said = f"^not usable: runtime {name}:? {says}.*\n  {name}$"
         assert re.search(said, ended.out, re.MULTILINE), (name, ended.out)
-    assert "z  1.2\n    Is here.\n" in ended.out
+    assert "Is here., 1.2\n  z\n" in ended.out
     assert "\x1b" not in ended.out + ended.err
