@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 242,
-    "cases": 6_126,
+    "top": 267,
+    "cases": 6_127,
     "vectors": 2_636,
-    "gen": 5_121,
+    "gen": 5_119,
     "gen/variants": 2_974,
-    "check": 16_894,
+    "check": 16_908,
     "check/diagnosis": 3_255,
-    "tests": 30_871,
+    "tests": 30_877,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_019, 213, 32_311
+PACKAGE, MODULES, WORDS = 31_057, 213, 32_334
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
