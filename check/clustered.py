@@ -75,7 +75,8 @@ def find_runtime(cluster: Cluster, remote: Remote) -> tuple[str, str]:
     known = ("", "")
     for worker, one in found.items():
         if isinstance(one, Exception):
-            raise GrucibleError(f"{worker}: {one}")
+            where = "; name a file by its whole path, or a module that each worker finds"
+            raise GrucibleError(f"worker {worker}: {one}{where * (':' in remote.name)}")
         if any(known) and one != known:
             here, there = (" ".join(version) for version in (known, one))
             raise GrucibleError(f"{worker} has {there}, and others {here}; install one version")

@@ -148,7 +148,7 @@ def profile_command(
 
 
 def _what(one: Registered) -> str:
-    """Say what a runtime is, but not how it is asked; or how to install it, or why it is not usable."""
+    """Say what a runtime is, without how it is asked; or why it is not here, and the remedy."""
     if one.not_here:
         remedy = one.about.rpartition("; ")[2] if one.not_here == NOT_INSTALLED else one.about
         return f"{one.not_here}: {remedy}"

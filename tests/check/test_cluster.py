@@ -381,3 +381,13 @@ def test_a_full_disk_loses_nothing_that_is_whole(
     again = command("gen", small, spec, "-o", out, "--jobs", 1).out
     assert "1 was up to date" in again
     assert root(again) == root(command("gen", small, spec, "-o", tmp_path / "b").out)
+
+
+def test_a_kernel_that_workers_do_not_find_gets_one_line(
+    two: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE.format(""))
+    monkeypatch.chdir(tmp_path)
+    ended = command("check", "--runtime", "./mine.py:run", "--scheduler", two)
+    told = ended.said_in_one_line()
+    assert re.match(r"grucible: worker tcp://\S+: runtime ./mine.py:run: .* whole path, or", told)
