@@ -162,10 +162,13 @@ def shrink_part(remote: Remote, found: Fuzzed) -> list[FuzzFinding]:
 
 
 def shrink_there(cluster: Cluster, remote: Remote, found: Fuzzed) -> None:
-    """Shrink cases of new findings on a worker."""
-    for _, shrunk in cluster.in_order([(shrink_part, remote, found)]):
-        if not isinstance(shrunk, TaskLost):
-            found.findings.update(zip(found.findings, shrunk, strict=True))
+    """Shrink cases of new findings on a worker, unless the fuzzing was interrupted, or this is."""
+    if not found.new or found.interrupted:
+        return
+    with contextlib.suppress(KeyboardInterrupt, GrucibleError):
+        for _, shrunk in cluster.in_order([(shrink_part, remote, found)]):
+            if not isinstance(shrunk, TaskLost):
+                found.findings.update(zip(found.findings, shrunk, strict=True))
 
 
 def answer_part(remote: Remote, questions: Sequence[Question]) -> list[Reply]:

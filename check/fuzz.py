@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -549,15 +549,12 @@ def _alone(folder: Path) -> Iterator[None]:
     """Make a folder, and wait until no other run writes into it."""
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl
 
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a network disk that locks no folder
-            fcntl.flock(place, fcntl.LOCK_EX)
+            place = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, place)
+            with suppress(OSError):  # a network disk that locks no folder
+                fcntl.flock(place, fcntl.LOCK_EX)
         yield
-    finally:
-        os.close(place)

@@ -129,9 +129,7 @@ def fuzz_command(
         if cluster:
             remote = remote_runtime(runtime, timeout, memory)
             found = fuzz_there(cluster, remote, spaces, demanded, **given)
-            with contextlib.suppress(KeyboardInterrupt, GrucibleError):
-                if found.new and not found.interrupted:
-                    shrink_there(cluster, remote, found)
+            shrink_there(cluster, remote, found)
         else:
             more = {"jobs": jobs, "replay": open_set(replay) if replay else None}
             found = _fuzz_here(
