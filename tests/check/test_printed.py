@@ -120,8 +120,8 @@ def test_a_command_that_shows_a_case_holds_its_id_as_one_word(
 ) -> None:
     vectors, summary = tmp_path / "my $(vectors).h5", tmp_path / "summary.md"
     write_vectors(vectors, make_block([name]))
-    ended = command(
-        "check", vectors, "--runtime", other_runtime(tmp_path), "--report", f"github={summary}"
-    )
-    assert words(ended.out, "show") == ["grucible", "show", str(vectors), f"{MADE}/{name}"]
-    assert words(summary.read_text(), "show") == words(ended.out, "show")
+    asked = ["--runtime", other_runtime(tmp_path)]
+    ended = command("check", vectors, *asked, "--report", f"github={summary}")
+    traced = ["grucible", "trace", str(vectors), f"{MADE}/{name}", *asked]
+    assert words(ended.out, "trace") == traced
+    assert words(summary.read_text(), "trace") == traced
