@@ -27,7 +27,7 @@ LINES = {
     "tests": 30_887,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_056, 213, 32_416
+PACKAGE, MODULES, WORDS = 31_056, 213, 32_441
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
