@@ -165,5 +165,6 @@ def first_error(error: Exception) -> str:
     why = str(error)
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        why = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
+        why = why.partition(" or instance of ")[0]
     return " ".join(why.split())[:MAX_TEXT]

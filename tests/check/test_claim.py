@@ -126,6 +126,10 @@ def test_what_is_no_claim_or_no_report(made: Path, command: Command) -> None:
     for place, change in changes.items():
         report.write_text(json.dumps(value | change))
         bad_usage(command("claim", "verify", claim, report), place)
+    report.write_text("[]")
+    bad_usage(
+        command("claim", "verify", claim, report), "writes: Input should be a valid dictionary"
+    )
     report.write_text(text[: len(text) // 2])
     bad_usage(command("claim", "verify", claim, report), "is no report")
 
