@@ -129,6 +129,15 @@ def test_shards_in_any_order_are_the_whole(name: str, tmp_path: Path) -> None:
     assert merge_reports([*paths, write(tmp_path, parts[0], "again")]).counts == whole.counts
 
 
+def test_reports_of_selections_are_one_of_all_of_them(tmp_path: Path) -> None:
+    globs = [f"openvino.GRUCell-3/plain/{dtype}/*" for dtype in ("float32", "float64")]
+    source = FromRuntime(describe_runtime("kernel", run))
+    parts = [judge(open_or_make(None, (one,)), source, Demand()) for one in globs]
+    assert (
+        merge_reports([write(tmp_path, one, str(n)) for n, one in enumerate(parts)]).select == globs
+    )
+
+
 def test_what_cannot_be_merged_says_why(command: Command, tmp_path: Path) -> None:
     parts = [report("some", Shard(one, 3)) for one in (1, 2, 3)]
     paths = [write(tmp_path, one, str(n)) for n, one in enumerate(parts)]
