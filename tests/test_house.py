@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_119,
     "gen/variants": 2_974,
-    "check": 16_907,
+    "check": 16_908,
     "check/diagnosis": 3_255,
-    "tests": 30_887,
+    "tests": 30_900,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_056, 213, 32_441
+PACKAGE, MODULES, WORDS = 31_057, 213, 32_441
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
