@@ -101,6 +101,11 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
     for row in rows.tolist():
         attributes = operator.with_defaults(block.given[row])
         found = [words for name in attributes for words in _of_attribute(block, name, attributes)]
+        found += [
+            (f"where {name} is given", f"where {name} is left out")
+            for name in block.given[row]
+            if name in operator.sizes
+        ]
         meant = semantics(operator, attributes)
         for name, words in _FUNCTIONS.items():
             each = {function.name for function in getattr(meant, name)}

@@ -42,6 +42,8 @@ def find_other_function(
 
     Cases that are `done`, explained by something else, may refute it.
     """
+    if not left.any():
+        return []
     several = _only([(one, left[start + one.stack.rows]) for start, one in local.steps])
     several = [one for one in several if np.isfinite(one.seen).all() and one.wrong.any()]
     several = [several[place] for place in evenly(np.arange(len(several)), MOST_STEPS).tolist()]

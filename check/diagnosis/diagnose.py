@@ -19,6 +19,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import UNLISTED, has_number
+from ...gen.variants.restricted import DIRECTIONS, can_be_in_direction, in_direction
 from ...gen.variants.variant import Variant
 from .arithmetic import arithmetic_findings
 from .beyond import candidates
@@ -148,6 +149,9 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
     search.together(coarse, search.best(MOST_TOGETHER), 4)
     placed = _one_step_at_a_time(search, local)
     besides = coarse | _by_steps(placed, len(which))
+    if search.left(besides).any():
+        some = [v for v in search.best(MOST_TOGETHER) if can_be_in_direction(v)]
+        search.each([(in_direction(v, place),) for v in some for place in DIRECTIONS])
     search.together(besides, search.best(MOST_TOGETHER), 4)
     listed = [v for v in CATALOGUE.values() if v.kind in ("misreading", "reading")]
     search.together(besides, [*search.best(MOST_TOGETHER), *listed], 3)

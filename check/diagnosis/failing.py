@@ -247,12 +247,14 @@ def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
 
     It is `limit` (n, elements), or eight times the median of that in the case; larger by as much as what
     they give is larger; and one rounding. The limit of a case that is zero, or below normal numbers, is what
-    underflow may lose: it is as large as what rounding may lose of numbers of size `least`.
+    underflow may lose: it is as large as what rounding may lose of the least numbers that it spares. Where
+    nothing may be lost, as of a state that is handed through, that is one rounding.
     """
     normal = 2.0 ** (kind.least_exponent + kind.precision - 1)
-    least, size = normal * 2.0**kind.precision, _largest(right)
-    scale = np.maximum(1.0, _largest(given) / np.where(size <= normal, least, size))
-    admitted = _wider(limit, right) * scale[..., None]
+    size = _largest(right)
+    size = np.where(size <= normal, normal * 2.0**kind.precision, size)
+    scale = np.maximum(1.0, _largest(given) / size)
+    admitted = _wider(limit, right, size * 2.0**-kind.precision) * scale[..., None]
     admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
     return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)
 
@@ -270,15 +272,17 @@ def _largest(outputs: Array) -> Array:
     return np.asarray(np.maximum(size.max(axis=-1), 2.0**-1022))
 
 
-def _wider(limits: Array, right: Array) -> Array:
+def _wider(limits: Array, right: Array, one: Array) -> Array:
     """Make tolerances (n, elements) at least eight times the case's median, without those of right zeros.
 
-    A variant's small elements are not small in the right answer, whose tolerances these are.
+    A variant's small elements are not small in the right answer, whose tolerances these are. Where all are
+    zero, the median is what `one` rounding may lose (n,).
     """
     known = (limits > 0) & np.isfinite(limits)
     some = known & (right != 0)  # a zero is off by no more than underflow
     known = np.where(some.any(axis=1, keepdims=True), some, known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a case without one
-        median = np.nan_to_num(np.nanmedian(np.where(known, limits, np.nan), axis=1))
+        median = np.nanmedian(np.where(known, limits, np.nan), axis=1)
+    median = np.where(np.isnan(median), one, median)
     return np.asarray(np.maximum(limits, 8.0 * median[:, None]))

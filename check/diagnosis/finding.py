@@ -75,7 +75,7 @@ class Explanation:
             not self.certain,
             len(self.names),
             self.contradicted,
-            bool(self.where),
+            bool(self.where) or any("@" in name for name in self.names),
             -self.explains,
             unlisted,
             self.near,

@@ -127,7 +127,7 @@ def notes(finding: Finding) -> Iterator[str]:
     """Yield what else may explain a finding's failures, where it does not hold, and if the text is silent."""
     if finding.alternatives:
         others = [_placed(finding.sentence(names), finding) for names in finding.alternatives]
-        more = f"; and {len(others) - 3} more mistakes" * (len(others) > 3)
+        more = f"; and {len(others) - 3} more" * (len(others) > 3)
         yield f"or, as far as these cases tell: {'; '.join(others[:3])}{more}"
     if finding.not_everywhere:
         yield f"not everywhere: {finding.contradicted} cases that would show it passed"

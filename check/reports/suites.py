@@ -28,8 +28,6 @@ from .terminal import headline
 from .text import as_markdown, markdown_table, page_head, plural, wrap
 
 TITLE = "# Other people's suites"
-_FEW = 3
-"""Maximum values of an attribute that a line names."""
 BASES = "basis: text, the specification says so; owner, its implementation does; choice, ours"
 """What the words of a ledger's last column mean."""
 _HEAD = """\
@@ -89,9 +87,6 @@ def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
     yield from (f"  reported: {link}" for link in variant.links)
     for operator in operators:
         yield from ["", *_counts(found, operator)]
-        for attribute, values in found.visible_where(operator, name).items():
-            if len(values) <= _FEW:
-                yield from wrap(f"seen only where {attribute} is {' or '.join(values)}", 2, 4)
         examples = [one for each in found.caught[operator][name].values() for one in each.examples]
         if examples:
             yield from ["", f"for example {examples[0]}", *_misread(vectors, examples[0], variant)]
@@ -130,7 +125,6 @@ def score_json(found: Score) -> str:
             "about": variant.about_for(OPERATORS[operator]),
             "links": variant.links,
             "caught": {dtype: one.cases for dtype, one in caught.items()},
-            "seen_only_where": found.visible_where(operator, name),
             "examples": {dtype: one.examples for dtype, one in caught.items()},
         }
 

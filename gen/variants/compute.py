@@ -8,7 +8,7 @@ them: the work of a step is shared by hundreds of variants.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise, starmap
 from operator import attrgetter
@@ -137,19 +137,13 @@ def compute(
 
 def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
     """Cases as variants have them."""
-    meant = asked
+    meant, inputs = asked, given
     for variant in variants:
         if variant.semantics:
             meant = variant.semantics(meant)
-    return _Changed(variants, asked, given, meant, _read(variants, asked, given))
-
-
-def _read(variants: Sequence[Variant], asked: StackedSemantics, inputs: GruInputs) -> GruInputs:
-    """Change the inputs as the variants read them."""
-    for variant in variants:
         if variant.inputs:
             inputs = variant.inputs(inputs, asked)
-    return inputs
+    return _Changed(variants, asked, given, meant, inputs)
 
 
 def _alike(changed: Mapping[int, _Changed]) -> Iterator[list[int]]:
@@ -207,8 +201,8 @@ def _unaltered(_: str, value: Array) -> Array:
 def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:
     """Change the outputs as the variants hand them out."""
 
-    def again(given: GruInputs) -> Outputs:
-        [found] = _run([replace(one, inputs=_read(one.variants, one.asked, given))])
+    def again(given: GruInputs, *more: Variant) -> Outputs:
+        [found] = _run([_changed([*one.variants, *more], one.asked, given)])
         return found
 
     y, ho = outputs

@@ -10,7 +10,13 @@ from .families import FAMILIES, heights_of, is_curved, with_curve
 from .fields import FIELDS
 from .places import unwritten
 from .reshaped import UNLISTED_LAYOUTS
-from .restricted import can_be_restricted, in_direction, restricted
+from .restricted import (
+    DIRECTIONS,
+    can_be_in_direction,
+    can_be_restricted,
+    in_direction,
+    restricted,
+)
 from .sequence import ELSEWHERE, SEQUENCE_VARIANTS
 from .sums import is_sum, numbers_of, sum_called
 from .variant import Variant
@@ -18,7 +24,8 @@ from .variant import Variant
 _IN_REVERSE = (
     in_direction(v, "reverse")
     for v in (*SEQUENCE_VARIANTS, *ELSEWHERE)
-    if not (v.semantics or v.advance or v.last or {"direction", "axis.direction"} & {*v.needs})
+    if not (v.semantics or v.advance)
+    and can_be_in_direction(v)
     and v.name != "Y-not-zeroed"  # which forward steps do
 )
 UNLISTED: dict[str, Variant] = {
@@ -51,11 +58,16 @@ def variant_called(name: str) -> Variant:
         return CATALOGUE[name]
     if name in UNLISTED:
         return UNLISTED[name]
-    variant, at, units = name.rpartition("@")
+    variant, at, place = name.rpartition("@")
     if at:
-        if not can_be_restricted(whole := variant_called(variant)) or "@" in variant:
+        can_be, made = (
+            (can_be_in_direction, in_direction)
+            if place in DIRECTIONS
+            else (can_be_restricted, restricted)
+        )
+        if not can_be(whole := variant_called(variant)) or "@" in variant:
             raise KeyError(name)
-        return restricted(whole, units)
+        return made(whole, place)
     if is_curved(name):
         asked, heights = heights_of(name)
         return with_curve(asked, heights.tolist())

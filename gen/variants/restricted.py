@@ -29,6 +29,9 @@ UNITS: dict[str, tuple[str, Which]] = {
 }
 """Some hidden units, by name: in words, and which."""
 
+DIRECTIONS = ("reverse", "forward-direction", "second-direction", "first-direction")
+"""The places that are a direction."""
+
 
 def can_be_restricted(variant: Variant) -> bool:
     """Whether the variant changes nothing but weights, biases and quantities that belong to a unit."""
@@ -66,27 +69,32 @@ def _altered(
     return lambda name, value: np.where(which(value.shape[-1]), change(name, value), value)
 
 
-def in_direction(variant: Variant, place: str) -> Variant:
-    """Make the variant of one direction alone, of one that changes nothing but inputs and outputs.
+def can_be_in_direction(variant: Variant) -> bool:
+    """Whether the variant may be of one direction: not of which they are, and not of the last state alone."""
+    two = {"direction", "axis.direction"} & {*variant.needs}
+    return not (two or variant.last or "@" in variant.name)
 
-    Directions are computed apart, so those that are not in the place are as they are without it. It is named
-    `variant@place`.
+
+def in_direction(variant: Variant, place: str) -> Variant:
+    """Make the variant of one of the DIRECTIONS alone; it is named `variant@place`.
+
+    Directions are computed apart, so those that are not in the place are as they are without it.
     """
 
     def outputs(seen: Evaluated) -> Outputs:
-        y, ho = seen.y, seen.ho
-        if variant.inputs:
-            y, ho = seen.again(variant.inputs(seen.inputs, seen.semantics))
+        y, ho = seen.again(seen.inputs, variant)
         if variant.outputs:
             y, ho = variant.outputs(replace(seen, y=y, ho=ho))
         here = elements_of(seen.inputs, seen.semantics).mask(place)
         return np.where(here[..., None], y, seen.y), np.where(here, ho, seen.ho)
 
+    of_steps = dict.fromkeys(("inputs", "semantics", "alter", "advance", "arithmetic"))
     return replace(
         variant,
         name=f"{variant.name}@{place}",
         about=f"{variant.about}, {OF_STATES[place]}",
         needs=(*variant.needs, "direction"),
-        inputs=None,
         outputs=outputs,
+        mixes_rows=False,
+        **of_steps,
     )

@@ -27,14 +27,14 @@ class Evaluated:
     """What a change of the outputs may look at.
 
     These are the true inputs, the semantics, the outputs so far, and `again`, which computes the outputs of
-    other inputs in the same way.
+    other inputs in the same way, with more variants beside.
     """
 
     inputs: GruInputs
     semantics: StackedSemantics
     y: Array
     ho: Array
-    again: Callable[[GruInputs], Outputs]
+    again: Callable[..., Outputs]
 
 
 @dataclass(frozen=True)

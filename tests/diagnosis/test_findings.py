@@ -81,7 +81,7 @@ def test_what_is_wrong_everywhere_is_named(operator: str, named: set[str]) -> No
 class Where(Kernel):
     """Wrong in some questions, by a mistake that `wrong` makes."""
 
-    def __init__(self, place, wrong: Kernel) -> None:
+    def __init__(self, place, wrong) -> None:
         self.place, self.wrong = place, wrong
 
     def __call__(self, question: Question) -> dict[str, Array]:
@@ -91,6 +91,13 @@ class Where(Kernel):
 class NoReset(Kernel):
     def reset_gate(self, x, h, p):
         return np.ones_like(h)
+
+
+class NoResetBackwards(Kernel):
+    """The last state of a row that is read in both directions is wrong in one half, and no step is told."""
+
+    def reset_gate(self, x, h, p):
+        return np.ones_like(h) if p.backwards else super().reset_gate(x, h, p)
 
 
 class ResetIsUpdate(Kernel):
@@ -149,6 +156,7 @@ class OneLate(Kernel):
         (OverwrittenBeforeCandidate(), ONNX, "zt (.) Ht-1 written over Ht-1 before the candidate is computed from it"),
         (InputsInBfloat16(), SEQUENCE, "W's part of every pre-activation rounded to bfloat16"),
         (OneLate(), SEQUENCE, "Y written one time late, after zeros"),
+        (NoResetBackwards(), ONNX, "the reset gate ignored, in reverse"),
     ],
 )  # fmt: skip
 def test_what_a_kernel_does_wrong_is_named(kernel: Kernel, operator: str, says: str) -> None:
@@ -317,6 +325,21 @@ def test_hints_say_what_is_wrong(kernel: Kernel, says: str) -> None:
     found = verify(runtime=kernel, select=ragged).diagnosis
     assert found.unexplained == found.failed > 10
     assert says in found.hints
+
+
+def test_a_size_that_is_left_out_sets_cases_apart() -> None:
+    noise = np.random.default_rng(4)
+
+    def off(question):
+        return {
+            name: array + noise.normal(size=array.shape).astype("f4")
+            for name, array in right(question).items()
+        }
+
+    runtime = Where(lambda question: question.attributes["hidden_size"] is None, off)
+    found = verify(runtime=runtime, select=[f"{ONNX}/core*/float32/*"]).diagnosis
+    assert found.unexplained == found.failed > 20
+    assert "these are the cases where hidden_size is left out: none of them passed" in found.hints
 
 
 @pytest.mark.parametrize(("kernel", "kept"), [(BufferReused(), True), (Counted(), False)])

@@ -103,6 +103,17 @@ def test_right_zeros_admit_no_large_numbers(dtype: str) -> None:
     assert 0.0 < admitted.max() <= 8.0 * 2.0**-kind.precision
 
 
+def test_where_no_error_is_admitted_another_number_is_off_by_as_much_as_rounding() -> None:
+    """A row of length 0 is all zeros, or a state that was given; a kernel that computes it rounds its own."""
+    nothing, kind = np.zeros((1, 2)), FLOAT_TYPES["float32"]
+    given = np.full((1, 1, 2), 0.5)
+    for right in (nothing, nothing + 0.25):
+        admitted = room(nothing, given, right, kind)
+        assert (admitted >= 8 * 2.0**-25).all()
+        assert (admitted <= 10 * 2.0**-25).all()
+    assert (room(nothing, 0 * given, nothing, kind) <= 2.0**kind.least_exponent).all()
+
+
 def test_right_zeros_do_not_narrow_what_other_numbers_are_admitted() -> None:
     """A zero is off by no more than underflow; what a variant gives in its place is off as others are."""
     limit = np.array([[1e-38, 1e-38, 1e-38, 1e-6]])
