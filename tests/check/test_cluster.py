@@ -299,7 +299,7 @@ def test_what_differs_is_said_before_any_work(
     said = command(
         "fuzz", "--runtime", "nowhere:run", "--cases", 9, "--scheduler", two
     ).said_in_one_line()
-    assert re.match("grucible: tcp://.*nowhere", said)
+    assert re.match(r"grucible: worker tcp://\S+ runtime nowhere", said)
     other = tmp_path / "site" / "grucible-9.9.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: grucible\nVersion: 9.9\n")
