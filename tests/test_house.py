@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_127,
     "vectors": 2_636,
     "gen": 5_119,
-    "gen/variants": 2_974,
-    "check": 16_908,
-    "check/diagnosis": 3_255,
-    "tests": 30_900,
+    "gen/variants": 2_988,
+    "check": 16_875,
+    "check/diagnosis": 3_270,
+    "tests": 30_929,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_057, 213, 32_441
+PACKAGE, MODULES, WORDS = 31_024, 213, 32_496
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_213}
 """Maximum words of a page."""
