@@ -30,7 +30,7 @@ from ..observed import pool
 from ..reports.findings import how_far_off
 from ..reports.text import plural, wrap
 from . import options
-from .reporting import parse_report
+from .reporting import parse_place
 
 _NAMED = 3
 """Maximum cases, pairs and reasons that are named."""
@@ -43,7 +43,7 @@ _PAIRS = "pairs of settings or sizes that met in a question (a few never can):"
 
 def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
     """Parse json=FILE."""
-    found = parse_report(value, {"json": BEGINS}) if value is not None else None
+    found = parse_place(value, {"json": BEGINS}) if value is not None else None
     return found and found[1]
 
 

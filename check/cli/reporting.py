@@ -78,7 +78,7 @@ def reporting(command: options.Command) -> options.Command:
     @wraps(command)
     def writing(*, reports: Sequence[str], quiet: bool, as_json: bool, **given: Any) -> object:
         begins = {name: form.begins for name, form in FORMATS.items()}
-        found = [parse_report(text, begins) for text in reports]
+        found = [parse_place(text, begins) for text in reports]
         files = [(FORMATS[name], file) for name, file in filter(None, found)]
         for form, _ in files:
             form.check()
@@ -91,7 +91,7 @@ def reporting(command: options.Command) -> options.Command:
     return cast("options.Command", _OPTIONS(cast("Any", writing)))
 
 
-def parse_report(text: str, begins: Mapping[str, re.Pattern[bytes]]) -> tuple[str, Path] | None:
+def parse_place(text: str, begins: Mapping[str, re.Pattern[bytes]]) -> tuple[str, Path] | None:
     """Parse FORMAT=FILE, or `github` alone, which is None, in a run of GitHub Actions.
 
     `begins` has the formats that are expected, and how their files begin: no other file is replaced.

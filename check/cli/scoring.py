@@ -28,7 +28,7 @@ from ..reports.suites import (
 from ..score import score
 from ..stored import StoredReport, read_report
 from . import options
-from .reporting import annotate, parse_report
+from .reporting import annotate, parse_place
 
 _PAGE = rb"# Other people's suites\n"
 """The start of the page, by which an earlier page is recognized."""
@@ -57,7 +57,7 @@ def compare_command(before: Path, after: Path, as_json: bool, report: str | None
       1    something is worse
       2    a file is no report, or no case or invalid question is in both
     """
-    place = parse_report(report, {"github": _SUMMARY}) if report else None
+    place = parse_place(report, {"github": _SUMMARY}) if report else None
     found = compare(read_report(before, StoredReport), read_report(after, StoredReport))
     lines, worse = list(comparison_lines(found)), found["outcome"] == "worse"
     if as_json:
