@@ -181,7 +181,11 @@ def draw_feeds(ports: Sequence[Port], sizes: Mapping[str, int]) -> tuple[Arrays,
     found: dict[str, int] = {}
     for port in ports:
         if port.shape is None:
-            raise GrucibleError(f"input {port.name} has no shape; give --inputs FILE.npz")
+            named = ", ".join(f"{one.name}=…" for one in ports if one.required)
+            raise GrucibleError(
+                f"input {port.name} has no shape to draw it by; save inputs of yours with "
+                f"numpy.savez('in.npz', {named}), and give --inputs in.npz"
+            )
         for at, axis in enumerate(port.shape):
             if not isinstance(axis, int):
                 name = axis or f"{port.name}.{at}"

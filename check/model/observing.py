@@ -90,7 +90,8 @@ def _open(file: str, runtime: str) -> Network:
         return ExportedNetwork(file, runtime)
     if runtime in TORCH:
         raise GrucibleError(
-            f"{file}: {runtime} runs a module; give package.module:function or ./file.py:function"
+            f"{file}: {runtime} runs no files; give package.module:function or ./file.py:function, which "
+            "returns an nn.Module; --runtime onnxruntime runs ONNX files"
         )
     if not Path(file).is_file():
         why = "is no file" if Path(file).exists() else "no such file"

@@ -61,7 +61,8 @@ class TorchNetwork(Network):
     def __init__(self, file: str, runtime: str) -> None:
         if runtime != "torch":
             raise GrucibleError(
-                f"{file}: a module runs on torch, or through one of its exporters, not on {runtime}"
+                f"{file}: a module does not run on {runtime}; give --runtime torch, or torch-onnx or "
+                "torch-onnx-legacy, which export it"
             )
         super().__init__(file, runtime)
         make: Any = load_runtime(file).run
@@ -73,12 +74,17 @@ class TorchNetwork(Network):
             raise GrucibleError(
                 f"{file}: gave a {type(self.module).__name__}; expected a torch.nn.Module"
             )
+        if _is_program(self.module):
+            raise GrucibleError(
+                f"{file}: gave a scripted, traced, exported or compiled module, in which no GRU can be seen; "
+                "give the nn.Module that it was made of"
+            )
         self.module.eval()
         self._grus = {
             n or "module": m for n, m in self.module.named_modules() if isinstance(m, _GRUS)
         }
         self.unseen |= {
-            name: f"a {_kind(module)} is no nn.GRU, nn.GRUCell or subclass"
+            name: f"this {_kind(module)} is no nn.GRU, nn.GRUCell or subclass"
             for name, module in self.module.named_modules()
             if "GRU" in _kind(module) and not _holds_gru(module)
         }
@@ -152,6 +158,13 @@ class TorchNetwork(Network):
                 {name: Tap(f"{place}/{name}") for name in some} for some in (inputs, outputs)
             )
             self.layers.append(Layer(one.name, GRU_CELL if cell else GRU, given, takes, gives))
+
+
+def _is_program(module: Any) -> bool:
+    """Say whether a module was made into a program, in which hooks see no parts."""
+    graph = isinstance(module, torch.fx.GraphModule)
+    exported = graph and not any(isinstance(one, _GRUS) for one in module.modules())
+    return isinstance(module, torch.jit.ScriptModule) or hasattr(module, "_orig_mod") or exported
 
 
 def _kind(module: Any) -> str:

@@ -155,7 +155,7 @@ def describe_runtime(name: str, run: Any) -> Runtime:
     prepare = None if callable(run) else getattr(run, "prepare", None)
     if not callable(prepare or run):
         raise RuntimeNotUsable(
-            f"runtime {name}: names no function; expected one that takes a question, or what has prepare"
+            f"runtime {name}: names no function; expected one, such as run(question), or what has prepare"
         )
     doc = getattr(run, "__doc__", None)
     return Runtime(

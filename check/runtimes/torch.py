@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import logging
 import multiprocessing
 import os
 from functools import cache
@@ -157,10 +158,13 @@ class TorchRuntime:
 
     def __init__(self, name: str) -> None:
         self._name, self._posing = name, TORCH[name]
-        # else its exporter warns of every packed case
+        # else its exporters warn in every case
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         versions = [f"{one} {importlib.metadata.version(one)}" for one in self._posing.packages]
         self.version = " ".join([importlib.import_module("torch").__version__, *versions])
+        logging.getLogger("torch.onnx").setLevel(
+            logging.ERROR
+        )  # torch, when it is imported, sets levels
         self.__doc__ = self._posing.about
 
     def __call__(self, question: Question) -> Arrays:

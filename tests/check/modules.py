@@ -184,3 +184,19 @@ def misexported() -> nn.Module:
     module = Enhancer()
     module.grus[1] = Misexported(5, 4)
     return module
+
+
+def script() -> Any:
+    return torch.jit.script(nn.GRU(4, 5))
+
+
+def trace() -> Any:
+    return torch.jit.trace(nn.GRU(4, 5), torch.zeros(3, 2, 4))
+
+
+def export() -> Any:
+    return torch.export.export(nn.GRU(4, 5), (torch.zeros(3, 2, 4),)).module()
+
+
+def compile_() -> Any:
+    return torch.compile(nn.GRU(4, 5))

@@ -93,8 +93,8 @@ def test_a_run_that_decides_nothing_is_not_called_right(inputs: Path, command: C
         ("outside_by_forward", "torch.gru", "1 call that no layer made"),
         ("outside_by_torch", "torch.gru", "1 call that no layer made"),
         ("outside_by_ops", "torch.gru", "1 call that no layer made"),
-        ("quantized", "other", "a GRU is no nn.GRU"),
-        ("scripted", "other.deep", "a GRU is no nn.GRU"),
+        ("quantized", "other", "this GRU is no nn.GRU"),
+        ("scripted", "other.deep", "this GRU is no nn.GRU"),
     ],
 )
 def test_a_gru_that_no_hook_sees_is_named(
@@ -120,10 +120,12 @@ def test_what_cannot_be_judged_gets_one_line(
     bad(judge(command, "dense", inputs), "holds no GRU", "1 LSTM")
     bad(judge(command, "no_module", inputs), "gave a str", "torch.nn.Module")
     bad(judge(command, "nothing", inputs), "nothing")
+    for program in ("script", "trace", "export", "compile_"):
+        bad(judge(command, program, inputs), "no GRU can be seen; give the nn.Module")
     bad(command("model", made("tagger"), "--runtime", "torch"), "x has no shape", "--inputs")
     bad(
         command("model", made("tagger"), "--runtime", "openvino", "--inputs", inputs),
-        "runs on torch",
+        "does not run on openvino; give --runtime torch",
     )
     np.savez(tmp_path / "wrong.npz", x=np.zeros((3, 6, 5), np.float32))
     bad(judge(command, "tagger", tmp_path / "wrong.npz"), "torch does not run it")

@@ -47,7 +47,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 UNUSABLE = {
     "nonsense": r"runtime 'nonsense' is unknown; expected one of iree, keras-jax, keras-jax-unrolled, keras-numpy",
-    "./rt_good.py:walk": r"rt_good\.py:walk: names no function; expected one that takes a question",
+    "./rt_good.py:walk": r"rt_good\.py:walk: names no function; expected one, such as run",
     "rt_constant:run": r"rt_constant:run: names no function",
     "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'",
     "./rt_gone.py:run": r"does not import: FileNotFoundError: .*rt_gone\.py",
