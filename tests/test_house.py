@@ -22,14 +22,14 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_119,
     "gen/variants": 2_988,
-    "check": 16_875,
+    "check": 16_897,
     "check/diagnosis": 3_270,
-    "tests": 30_929,
+    "tests": 30_950,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_024, 213, 32_496
+PACKAGE, MODULES, WORDS = 31_046, 213, 32_526
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_213}
+WORDS_OF = {"README.md": 1_226}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
