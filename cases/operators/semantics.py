@@ -120,7 +120,9 @@ def take(stacked: StackedSemantics, rows: npt.NDArray[Any]) -> StackedSemantics:
 
 def words_of(stacked: StackedSemantics) -> dict[str, Any]:
     """List the words of each of the stacked cases, by field."""
-    return {name: np.broadcast_to(getattr(stacked, name), len(stacked.clip)) for name in WORDS}
+    each = {name: getattr(stacked, name) for name in WORDS}
+    count = len(stacked.clip)
+    return {n: np.full(count, w) if isinstance(w, str) else w for n, w in each.items()}
 
 
 def one_of(stacked: StackedSemantics, row: int) -> Semantics:

@@ -185,6 +185,7 @@ _NAMES = [
 """By each of `places`, the names of those without a number, and how they compare."""
 
 
+@cache
 def units_of(place: str, hidden: int) -> Array:
     """Mask those of `hidden` units that are in a place."""
     return np.asarray(_any(hidden, 0).mask(place)[0, 0, 0])
