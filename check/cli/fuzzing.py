@@ -250,7 +250,7 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     yield from wrap(one.unsteady, 2, 4) if one.unsteady else ()
     for result in one.results:
         yield f"  {result.id}"
-        if result.verdict == "failed" or one.shrunk:
+        if result.verdict == "failed" or (one.shrunk and result.message not in one.about):
             yield from wrap(how_far_off(result), 4)
 
 
