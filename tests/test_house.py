@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_127,
+    "cases": 6_129,
     "vectors": 2_636,
-    "gen": 5_119,
-    "gen/variants": 2_988,
+    "gen": 5_118,
+    "gen/variants": 2_989,
     "check": 16_897,
     "check/diagnosis": 3_270,
     "tests": 30_950,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_046, 213, 32_526
+PACKAGE, MODULES, WORDS = 31_047, 213, 32_526
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_226}
 """Maximum words of a page."""
