@@ -6,6 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -179,7 +180,7 @@ def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
 
 
 def test_a_case_that_can_be_asked_again_is_traced(report: Report) -> None:
-    def last(**asked: str) -> str:
+    def last(**asked: Any) -> str:
         line = list(report_lines(replace(report, **asked)))[-1]
         return line.replace(report.vectors, "V").partition("grucible ")[2]
 
