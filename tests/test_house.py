@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 2_989,
     "check": 16_897,
     "check/diagnosis": 3_270,
-    "tests": 30_950,
+    "tests": 30_951,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_047, 213, 32_526
