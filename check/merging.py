@@ -269,6 +269,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         interrupted=any(part.interrupted for part in parts),
         stopped=any(part.stopped for part in parts),
         last_failed=all(part.last_failed for part in parts),
+        asked=first.asked if all(part.asked == first.asked for part in parts) else "",
         refusals=list(_refusals(parts, known)),
         allow_stale=all(part.allow_stale for part in parts),
     )

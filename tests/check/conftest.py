@@ -36,10 +36,12 @@ class Ended(NamedTuple):
         return value
 
     def asked_once(self) -> Ended:
-        """The same, had the runtime been asked nothing again, as stored outputs are not."""
+        """The same, had stored outputs been judged: no runtime is named, and none is asked again."""
         again = f'"asked_again": {self.report["asked_again"]},'
         assert self.out.count(again) == 1
-        return self._replace(out=self.out.replace(again, '"asked_again": 0,'))
+        stored = self.out.replace(again, '"asked_again": 0,')
+        named = f'"asked": {json.dumps(self.report["asked"])},'
+        return self._replace(out=stored.replace(named, '"asked": "",'))
 
     @property
     def cases(self) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -78,14 +79,15 @@ KERNELS: dict[str, tuple[Kernel, str, Sequence[Expectation]]] = {
     "noisy": (noisy, CELL, ()),
 }
 ALIKE = ("verdict", "interrupted", "stopped", "select", "shard", "reach", "arithmetic", "summary", "readings",
-         "expectations", "allow_stale")  # fmt: skip
+         "expectations", "allow_stale", "asked")  # fmt: skip
 
 
 def report(name: str, shard: Shard = WHOLE, *, strict: bool = False) -> Report:
     kernel, select, expectations = KERNELS[name]
     source = FromRuntime(describe_runtime("kernel", kernel))
     demand = Demand(chosen_criteria(), expectations, strict=strict)
-    return judge(open_or_make(None, (select,), shard), source, demand)
+    found = judge(open_or_make(None, (select,), shard), source, demand)
+    return replace(found, asked="./kernel.py:run")
 
 
 def write(folder: Path, one: Report, name: str) -> Path:
