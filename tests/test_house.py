@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_636,
     "gen": 5_118,
     "gen/variants": 2_989,
-    "check": 16_897,
+    "check": 16_898,
     "check/diagnosis": 3_270,
-    "tests": 30_951,
+    "tests": 30_955,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_047, 213, 32_526
+PACKAGE, MODULES, WORDS = 31_048, 213, 32_526
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_226}
 """Maximum words of a page."""
