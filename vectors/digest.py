@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .hdf5 import Folder
+from .hdf5 import CORE, Folder
 
 DIGESTS = {
     "content_sha256": re.compile(r"attributes|id|(inputs|outputs|readings/[^/]+/outputs)/[^/]+"),
@@ -119,7 +119,11 @@ def published_tolerances() -> dict[str, str]:
 
 
 @cache
-def published_pairs() -> frozenset[tuple[str, str]]:
-    """Return the digests of content and of tolerances of each published file."""
+def published_pairs(*, core: bool = False) -> frozenset[tuple[str, str]]:
+    """Return the digests of content and of tolerances of each published file, or of the core ones."""
     tolerances = published_tolerances()
-    return frozenset((digest, tolerances[name]) for name, digest in published_digests().items())
+    return frozenset(
+        (digest, tolerances[name])
+        for name, digest in published_digests().items()
+        if not core or (CORE / name).exists()
+    )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from ...cases.operators.values import FIRST_WRONG
 from ...cases.selection import WHOLE
@@ -15,9 +15,9 @@ from ...vectors.case import REQUIRED
 from ...vectors.digest import published_pairs, root_of
 from ..judging.case_result import DECIDING
 from ..refusals import ACCEPTED
-from ..report import CORE
 from ..stored import (
     ComparedCase,
+    FewKeys,
     StoredPart,
     StoredRefusal,
     StoredReport,
@@ -32,14 +32,7 @@ _CASES = {"all": "cases", "core": "core cases", None: "selected cases"}
 """What a badge calls the cases, by the published set that was asked."""
 
 
-def _check_texts(value: Any) -> Any:
-    """Bound the errors of a mapping: pydantic takes some thousand bytes for each."""
-    if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
-        raise ValueError("is no object of texts")
-    return value
-
-
-_Texts = Annotated[dict[str, str], BeforeValidator(_check_texts)]
+_Texts = Annotated[dict[Text, Text], FewKeys]
 
 
 class _Vectors(StoredPart):
@@ -82,9 +75,10 @@ class _Claimed(StoredReport):
         """The set of published cases that was asked: all, or the core; None for any other."""
         if self.select or self.left_out or self.shard != str(WHOLE):
             return None
-        if {tuple(one.split(" ")) for one in self.vectors.digests.values()} == published_pairs():
+        asked = {tuple(one.split(" ")) for one in self.vectors.digests.values()}
+        if asked == published_pairs():
             return "all"
-        return "core" if self.vectors_path == CORE else None
+        return "core" if asked == published_pairs(core=True) else None
 
 
 def claim_of(file: bytes, name: str = "", machine: str = "") -> dict[str, Any]:

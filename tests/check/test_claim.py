@@ -116,6 +116,10 @@ def test_what_is_no_claim_or_no_report(made: Path, command: Command) -> None:
         "arithmetic": {"arithmetic": 1},
         "runtime": {"runtime": []},
         "vectors.digests": {"vectors": value["vectors"] | {"digests": {"a.h5": 1}}},
+        "valid string": {"vectors": value["vectors"] | {"digests": {"\ud800": "a b"}}},
+        "1,000 keys": {
+            "vectors": value["vectors"] | {"digests": dict.fromkeys(map(str, range(1001)), "")}
+        },
         "vectors.version": {"vectors": {"origins": {}}},
         "select": {"select": "*"},
         "cases.0.id": {"cases": [value["cases"][0] | {"id": "nothing"}]},
@@ -220,7 +224,11 @@ def test_a_badge_is_two_rectangles_and_their_texts(verdict: str) -> None:
 
 def test_a_badge_says_of_which_cases() -> None:
     every = {f"{n}.h5": " ".join(pair) for n, pair in enumerate(published_pairs())}
+    core = {f"{n}.h5": " ".join(pair) for n, pair in enumerate(published_pairs(core=True))}
+    files = [open_vectors(path) for path in CORE.rglob("*.h5")]
+    assert {*core.values()} == {f"{f.content_sha256} {f.tolerance_sha256}" for f in files}
     one = dict([*every.items()][:1])
+    merged = every | {"0.h5": every["1.h5"]}
 
     def says(path: str, digests: dict[str, str], origin: str = "published", **more: Any) -> str:
         vectors = {"path": path, "version": 1, "origins": dict.fromkeys(digests, origin)}
@@ -228,9 +236,9 @@ def test_a_badge_says_of_which_cases() -> None:
         return made.partition("1 of 1 ")[2].partition("<")[0]
 
     assert says("out", every) == "cases"
-    assert says("the core vectors", one) == "core cases"
-    assert says("out", one) == "selected cases"
-    for path, digests in (("out", every), ("the core vectors", one)):
+    assert says("the core vectors", core) == says("out", core) == "core cases"
+    assert says("the core vectors", merged) == says("out", one) == "selected cases"
+    for path, digests in (("out", every), ("the core vectors", core)):
         for part in ({"select": ["*/float32/*"]}, {"shard": "1/2"}, {"stopped": True}):
             assert says(path, digests, **part) == "selected cases"
     assert says("out", every, "unknown") == "unpublished cases"
