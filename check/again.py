@@ -19,7 +19,7 @@ from ..cases.question import Question, sizes_of
 from ..vectors.block import Block
 from ..vectors.case import Answer
 from .diagnosis.finding import ASKED_AGAIN, Diagnosis, Finding
-from .judging.case_result import CaseResult
+from .judging.case_result import AGAIN, CaseResult
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
 from .observed.isolated import GONE
@@ -108,7 +108,7 @@ def _under_one_reading(now: CaseResult, before: CaseResult) -> CaseResult:
     """Fail an answer that passed under another reading than the answer before; few rows may settle less."""
     for ledger in now.followed.keys() & before.followed.keys():
         if now.verdict == "passed" and now.followed[ledger] != before.followed[ledger]:
-            about = f"asked again, it follows another reading of {ledger}"
+            about = f"{AGAIN}, it follows another reading of {ledger}"
             now = replace(now, verdict="failed", message=about)
     return now
 
@@ -135,7 +135,7 @@ def ask_again(
             return
         found = judge_one(block, stack_replies(block, [reply]), criteria[block.dtype])
         if found.verdict != "passed":
-            found = replace(found, message=f"asked again{rows}: {found.message}")
+            found = replace(found, message=f"{AGAIN}{rows}: {found.message}")
         yield found, rows
         crashes += found.fault is not None and found.fault.kind == "crashed"
         if crashes == MOST_CRASHES:

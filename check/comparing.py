@@ -10,7 +10,7 @@ from ..cases.errors import GrucibleError
 from ..gen.tolerances.classes import CHAINS
 from .judging.case_result import DECIDING
 from .report import CORE
-from .reports.findings import case_command
+from .reports.findings import case_command, may_trace, unsaved_command
 from .reports.text import list_some, plural, wrap
 from .stored import MAX_TEXT, StoredReport
 
@@ -85,12 +85,17 @@ def _see(
     accepted: Sequence[str],
 ) -> str:
     """Return the command that shows the first case or question that became worse; "" where none did."""
-    worse = {one["id"]: one["after"] for kind in WORSE for one in changes if one["kind"] == kind}
+    worse = [one for kind in WORSE for one in changes if one["kind"] == kind]
+    cases = [(one["id"], one["after"], one["message"]) for one in worse]
     coarser = [after.arithmetic[one["dtype"]].worst_id for one in grades if one["worse"]]
-    for case_id in filter(None, [*worse, *coarser]):
-        traced = worse.get(case_id, "failed") == "failed"
+    for case_id, verdict, message in [*cases, *((one, "failed", "") for one in coarser if one)]:
+        if after.model and not after.model.saved:
+            return unsaved_command(case_id)
+        dtype = [*case_id.split("/"), "", "", ""][2]
+        required = after.arithmetic[dtype].required if dtype in after.arithmetic else None
+        traced = verdict == "failed" and may_trace(dtype, required, message)
         vectors = "" if after.vectors_path == CORE else after.vectors_path
-        return case_command(vectors, case_id, after.asked * traced)
+        return case_command(vectors, case_id, after.pasted * traced)
     return case_command("", accepted[0]) if accepted else ""
 
 

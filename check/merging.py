@@ -145,7 +145,6 @@ class WholeReport(StoredReport):
     last_failed: bool = False
     expectations: list[dict[str, Any]] = Field(default_factory=list)
     allow_stale: bool = False
-    model: Any = None
 
     @property
     def part(self) -> Shard:
@@ -269,7 +268,7 @@ def _merge(parts: Sequence[WholeReport]) -> Report:
         interrupted=any(part.interrupted for part in parts),
         stopped=any(part.stopped for part in parts),
         last_failed=all(part.last_failed for part in parts),
-        asked=first.asked if all(part.asked == first.asked for part in parts) else "",
+        asked=first.pasted if all(part.asked == first.asked for part in parts) else "",
         refusals=list(_refusals(parts, known)),
         allow_stale=all(part.allow_stale for part in parts),
     )

@@ -17,6 +17,7 @@ from ..vectors.block import TIERS
 from .judging.case_result import DECIDING, CaseVerdict
 from .refusals import Outcome
 from .report import CORE
+from .runtimes.runtime import registered_runtimes
 
 MAX_BYTES = 48 << 20
 """Maximum size of a report; one of 20,000 cases has some 10 MB."""
@@ -102,6 +103,12 @@ class StoredRefusal(StoredPart):
     decides: bool
 
 
+class StoredModel(StoredPart):
+    """The user's model whose GRUs were judged."""
+
+    saved: Text = ""
+
+
 class StoredReport(StoredPart):
     """The part of a report that is compared; version 2 has all of it, too."""
 
@@ -117,6 +124,13 @@ class StoredReport(StoredPart):
     unexplained: Count
     cases: Annotated[list[ComparedCase], FIRST_WRONG]
     refusals: Annotated[list[StoredRefusal], FIRST_WRONG] = []
+    model: StoredModel | None = None
+
+    @property
+    def pasted(self) -> str:
+        """The `--runtime` to print in a command: what a stranger wrote is not for pasting."""
+        known = any(self.asked == point.name for point in registered_runtimes())
+        return self.asked if known else "NAME" * bool(self.asked)
 
     @property
     def side(self) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from ..observed.source import Source
 
 _SELECTING = ("select", "operators", "dtypes")
 """The parameters of the options that select."""
-_JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout")
-"""The parameters of the options that decide what passes."""
+_JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout", "memory")
+"""The parameters of the options with which vectors are judged again."""
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
@@ -49,7 +49,13 @@ def _parse_size(_: click.Context, __: click.Parameter, value: str | None) -> int
     found = re.fullmatch("0*([1-9][0-9]{0,8})([KMGT])", value.upper())
     if not found:
         raise click.BadParameter(f"{value!r}; expected a whole number of K, M, G or T, such as 4G")
-    return min(int(found[1]) << 10 * (1 + "KMGT".index(found[2])), (1 << 63) - 1)
+    return min(int(found[1]) << 10 * (1 + "KMGT".index(found[2])), (1 << 63) - (1 << 40))
+
+
+def _format_size(size: int) -> str:
+    """Format a number of bytes as `_parse_size` takes it."""
+    power = max(n for n in range(1, 5) if not size % (1 << 10 * n))
+    return f"{size >> 10 * power}{' KMGT'[power]}"
 
 
 def selection(usual: Sequence[str] = ()) -> Callable[[Command], Command]:
@@ -82,14 +88,14 @@ def together(*several: Callable[[Command], Command]) -> Callable[[Command], Comm
 
 
 def check_by(path: Path) -> str:
-    """Write the command that judges by vectors as this command did: the runtime, by the same criteria."""
+    """Write the command that judges by vectors as this one: same runtime, criteria and limits."""
     context, words = click.get_current_context(), list[str]()
     for one in context.command.params:
         source = context.get_parameter_source(one.name or "")
         if one.name in _JUDGING and source is not ParameterSource.DEFAULT:
             value = context.params[one.name]
             for each in value if isinstance(value, tuple) else (value,):
-                words += [one.opts[0], str(each)]
+                words += [one.opts[0], _format_size(each) if one.name == "memory" else str(each)]
     return format_command("check", [path], words)
 
 

@@ -25,6 +25,8 @@ CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 VARYING = re.compile(rf"\b(?:{'|'.join(NUMPY_TYPES)})\b|\d+(?:\.\d+)?")
 """Numbers and dtypes in a message."""
 DECIDING = ("required", "ambiguous")
+AGAIN = "asked again"
+"""The beginning of the message of a case that went wrong when it was asked again."""
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes whose cases are plainer than all others, the plainest first."""
 

@@ -106,7 +106,7 @@ def model_command(
         outputs = str(outputs_place(save)) if save else ""
         report = replace(report, vectors=str(save or file), model=model, outputs=outputs)
         writing.write([report])
-        if save:
+        if save and not writing.quiet:
             say(f"{save}: written, the questions and their exact answers", err=writing.as_json)
             say(f"{outputs}: written, what the model's GRUs gave", err=writing.as_json)
     raise SystemExit(report.exit_status)

@@ -18,6 +18,7 @@ from ..refusals import ACCEPTED
 from ..stored import (
     ComparedCase,
     FewKeys,
+    StoredModel,
     StoredPart,
     StoredRefusal,
     StoredReport,
@@ -51,7 +52,7 @@ class _Refusal(StoredRefusal):
     dtype: Text
 
 
-class _Model(StoredPart):
+class _Model(StoredModel):
     unjudged: _Texts
 
 

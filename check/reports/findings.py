@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ...cases.console import format_command
+from ...vectors.case import REQUIRED
 from ..diagnosis.finding import Diagnosis, Finding
-from ..judging.case_result import CaseResult, mask
+from ..judging.case_result import AGAIN, CaseResult, mask
 from ..judging.expectations import Use, find_globs, is_misreading
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
@@ -46,10 +47,22 @@ def off_by(absolute: float, ratio: float) -> str:
 def see_command(report: Report, case: CaseResult) -> str:
     """Return the command that leads to a case's cause: its steps where an answer failed, else the case."""
     if report.model and not report.model.saved:
-        return f"--save FILE.h5, and then: {format_command('show', ['FILE.h5', case.id])}"
+        return unsaved_command(case.id)
     vectors = "" if report.vectors == CORE else report.vectors
-    failed = case.verdict == "failed"
+    grade = report.grades.get(case.dtype)
+    required = grade and str(grade.required)
+    failed = case.verdict == "failed" and may_trace(case.dtype, required, case.message)
     return case_command(vectors, case.id, report.asked * failed, report.outputs * failed)
+
+
+def may_trace(dtype: str, required: object, message: str) -> bool:
+    """Say whether `trace` judges a case as its report did: by the usual class, and asked once."""
+    return required == REQUIRED.get(dtype) and not message.startswith(AGAIN)
+
+
+def unsaved_command(case_id: str) -> str:
+    """Return the commands that show a case of a model whose questions were not kept."""
+    return f"model --save FILE.h5, and then: {format_command('show', ['FILE.h5', case_id])}"
 
 
 def case_command(vectors: str, case_id: str, runtime: str = "", outputs: str = "") -> str:

@@ -23,7 +23,7 @@ def report(**more: Any) -> dict[str, Any]:
         "runtime": {"name": "mine", "version": "1"},
         "asked": "./a.py:run", "vectors": {"path": "v.h5"},
         "arithmetic": {"float32": {"required": "float32", "observed": "float32", "compared": 9,
-                                   "worst": {"ratio": 0.26, "id": "a", "where": "Y[0]"}}},
+                                   "worst": {"ratio": 0.26, "id": "o/t/float32/a", "where": "Y[0]"}}},
         "diagnosis": [], "unexplained": 0,
         "cases": [case(name, name) for name in CASES],
     }  # fmt: skip
@@ -90,10 +90,36 @@ def test_a_verdict_that_differs(was: str, now_: str, tmp_path: Path, command: Co
                       "message": "why"}  # fmt: skip
     assert lines[0].startswith(f"{value['outcome']}: ")
     assert {f"{kind}:", f"    {was} → {now_}: why"} <= {*lines}
-    how = {"failed": ("trace v.h5", " --runtime ./a.py:run")}.get(now_, ("show v.h5", ""))
+    how = {"failed": ("trace v.h5", " --runtime NAME")}.get(now_, ("show v.h5", ""))
     see = f"grucible {how[0]} op/theme/float32/{was}{how[1]}" * (value["outcome"] == "worse")
     assert value["see"] == see
     assert (lines[-1] == f"start with: {see}") is bool(see)
+
+
+FAILED = "op/theme/float32/passed"
+
+
+@pytest.mark.parametrize(
+    ("more", "see"),
+    [
+        ({"asked": "onnxruntime"}, f"grucible trace v.h5 {FAILED} --runtime onnxruntime"),
+        ({"asked": "exec: sh -c 'curl x'"}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
+        (
+            {"model": {"saved": ""}},
+            f"model --save FILE.h5, and then: grucible show FILE.h5 {FAILED}",
+        ),
+        ({"model": {"saved": "v.h5"}}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
+        ({"message": "asked again: off"}, f"grucible show v.h5 {FAILED}"),
+        ({"required": {"atol": 1e-9}}, f"grucible show v.h5 {FAILED}"),
+    ],
+)
+def test_the_next_command_is_one_that_works(
+    more: dict[str, Any], see: str, tmp_path: Path, command: Command
+) -> None:
+    after = now(passed="failed")
+    after["cases"][0]["message"] = more.pop("message", "why")
+    after["arithmetic"]["float32"]["required"] = more.pop("required", "float32")
+    assert compared(tmp_path, command, report(), after | more)[1]["see"] == see
 
 
 def test_the_same(tmp_path: Path, command: Command) -> None:
@@ -119,10 +145,13 @@ def test_a_coarser_class_is_worse_and_a_larger_error_is_told(
 ) -> None:
     before, after = report(), report()
     before["arithmetic"]["float32"]["observed"] = was
-    after["arithmetic"]["float32"] |= {"observed": observed, "worst": {"ratio": 0.81, "id": "a"}}
+    after["arithmetic"]["float32"] |= {
+        "observed": observed,
+        "worst": {"ratio": 0.81, "id": "o/t/float32/a"},
+    }
     status, value, lines = compared(tmp_path, command, before, after)
     assert (status, value["outcome"]) == (int(outcome == "worse"), outcome)
-    assert value["see"] == "grucible trace v.h5 a --runtime ./a.py:run" * (outcome == "worse")
+    assert value["see"] == "grucible trace v.h5 o/t/float32/a --runtime NAME" * (outcome == "worse")
     assert any("0.26 → 0.81" in line for line in lines)
     back = compared(tmp_path, command, after, before)
     assert back[1]["outcome"] == ("better" if outcome == "worse" else "same")
@@ -243,6 +272,7 @@ def test_reports_of_check(tmp_path: Path, command: Command) -> None:
     ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
     words = shlex.split(ended.out.splitlines()[-1].removeprefix("start with: grucible "))
     assert words[0] == "trace"
+    words[words.index("NAME")] = str(wrong)
     ended = command(*words)
     assert (ended.status, " fails: " in ended.out) == (1, True)
 

@@ -141,6 +141,10 @@ def test_kept_questions_are_asked_of_another_runtime(
     vectors.verify_content()
     assert command("check", out, "--runtime", "onnxruntime", "--jobs", "1").status == 0
     again = command("check", out, "--outputs", tmp_path / "kept.outputs.h5", "--json")
+    told = command(
+        "model", models["spotter"], "--runtime", at("reset_of_main"), "--quiet", "--save", out
+    )
+    assert len(told.out.splitlines()) <= 5
     assert [c["verdict"] for c in again.report["cases"]] == ["failed", "passed"]
 
 

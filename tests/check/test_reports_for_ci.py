@@ -13,6 +13,7 @@ import pytest
 
 from grucible import Report
 from grucible.cases.console import escape, escape_commands
+from grucible.check.judging.criterion import Tolerance
 from grucible.check.protocol.header import Fault
 from grucible.check.reports.formats import report_junit, summary, workflow_commands
 from grucible.check.reports.terminal import headline, quiet_lines, report_lines
@@ -188,6 +189,10 @@ def test_a_case_that_can_be_asked_again_is_traced(report: Report) -> None:
     assert one.startswith("V ")
     assert last(asked="exec: ./gru --fast") == f"trace {one} --runtime 'exec: ./gru --fast'"
     assert last(outputs="o u t") == f"trace {one} --against 'o u t'"
+    again = [replace(one, message="asked again: off") for one in report.results]
+    assert last(asked="mine:run", results=again).startswith("show ")
+    other = {d: replace(one, required=Tolerance(absolute=1e-9)) for d, one in report.grades.items()}
+    assert last(asked="mine:run", grades=other).startswith("show ")
     errors = [one for one in report.results if one.verdict != "failed"]
     only = replace(report, results=errors, asked="mine:run")
     assert list(report_lines(only))[-1].startswith(

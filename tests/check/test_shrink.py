@@ -293,8 +293,9 @@ def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
 def test_the_last_line_judges_by_what_is_written(tmp_path: Path, command: Command) -> None:
     out = tmp_path / "a b.h5"
     wrong = write_negated(tmp_path / "wr ong.py")
-    ended = command("shrink", SEQUENCE, "--runtime", wrong, "-o", out, "--rtol", "1e-3")
+    ended = command("shrink", SEQUENCE, "--runtime", wrong, "-o", out, "--rtol", "1e-3",
+                    "--memory", "8G")  # fmt: skip
     line = ended.out.splitlines()[-1]
-    assert line.endswith(" --rtol 0.001")
+    assert line.endswith(" --rtol 0.001 --memory 8G")
     ended = command(*shlex.split(line.removeprefix("judge by it: grucible ")))
     assert (ended.status, "0 of 1 cases passed" in ended.out) == (1, True)
