@@ -66,7 +66,7 @@ PASSED, PASSED_BYTES = 64, 64 << 20
 """Maximum blocks of cases that passed, against which a diagnosis is tested, and their bytes."""
 TWO = "two readings of one point"
 UNEXPLAINED = "wrong numbers that no finding explains"
-UNDIAGNOSED = "wrong numbers that no finding here explains, of which no more were diagnosed"
+UNDIAGNOSED = "wrong numbers that were not diagnosed; no finding of other cases explains them"
 
 
 class _Kept(Passing):
@@ -144,7 +144,7 @@ class Fuzzed:
             self.look_at(*one)
         self.findings.merge(other.findings)
         self.tally.update(other.tally)
-        self._leave_out(other.undrawn)
+        self._count_undrawn(other.undrawn)
         self.undeciding += other.undeciding
         self.replayed += other.replayed
         self.asked_again += other.asked_again
@@ -311,14 +311,14 @@ class Fuzzed:
     def count_pairs(self, made: Made, results: Mapping[str, CaseResult]) -> None:
         """Count the pairs of values that were asked, and the questions that could not be drawn."""
         whys = (one.why.partition(LAST)[2] or one.why for one in made.undrawn)
-        self._leave_out(Counter([*made.impossible, *whys]))
+        self._count_undrawn(Counter([*made.impossible, *whys]))
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
                 compared = _counts(result) and result.verdict in ("passed", "failed")
                 self.pairs[case.id.rsplit("/", 2)[0]].see(case.factors, compared=compared)
 
-    def _leave_out(self, whys: Counter[str]) -> None:
+    def _count_undrawn(self, whys: Counter[str]) -> None:
         """Count questions that could not be asked; of reasons that are alike, the first in order stands."""
         found = dict[str, str]()
         for why in sorted(self.undrawn.keys() | whys.keys()):
@@ -533,7 +533,7 @@ def write_found(found: Fuzzed, folder: Path) -> list[Path]:
     paths = list[Path]()
     if not posed:
         return paths
-    with _alone(folder):
+    with _locked(folder):
         for operator, questions in posed.items():
             path = folder / f"{operator}.h5"
             questions = {one.id: one for one in _found_before(path)} | questions
@@ -545,7 +545,7 @@ def write_found(found: Fuzzed, folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Make a folder, and wait until no other run writes into it."""
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)

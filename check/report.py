@@ -75,7 +75,7 @@ class Report:
     stopped: bool = False
     """Whether `--maxfail` or `--last-failed` left cases out."""
     last_failed: bool = False
-    """Whether all that failed in an earlier report was asked, and nothing else."""
+    """Whether only what failed in an earlier report was asked."""
     broken_by: GrucibleError | None = field(default=None, repr=False, compare=False)
     """The error that ended the check, such as one about a damaged file."""
     failing: Sequence[FailingBlock] = field(default=(), repr=False, compare=False)

@@ -19,15 +19,15 @@ ROOMS = ("cases", "vectors", "gen", "check")
 LINES = {
     "top": 267,
     "cases": 6_129,
-    "vectors": 2_636,
+    "vectors": 2_640,
     "gen": 5_118,
     "gen/variants": 2_989,
-    "check": 16_898,
+    "check": 16_930,
     "check/diagnosis": 3_270,
-    "tests": 30_955,
+    "tests": 31_003,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_048, 213, 32_526
+PACKAGE, MODULES, WORDS = 31_084, 213, 32_573
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_226}
 """Maximum words of a page."""

@@ -38,7 +38,7 @@ _DECIDE_NOTHING = (
     "right implementations differ on NaN, infinity, overflow, subnormal numbers and the signs of zeros, "
     "or the tolerances are larger than the values"
 )
-_PAIRS = "pairs of settings or sizes that met in a question (a few never can):"
+_PAIRS = "pairs of settings or sizes that were asked together (a few cannot be):"
 
 
 def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> Path | None:
@@ -279,9 +279,9 @@ def _coverage(found: Fuzzed) -> Iterator[str]:
     for operator, pairs in found.pairs.items():
         asked, compared, offered = pairs.counts()
         never = pairs.never_asked() if asked else []
-        counted = f"{asked} of {offered} pairs, {compared} of them in a question that was answered"
+        counted = f"{asked} of {offered} pairs, {compared} of them in a question that was compared"
         lines += wrap(f"{operator.partition('/')[0]}: {counted}", 2, 4)
-        lines += [line for one in never[:_NAMED] for line in wrap(f"never met: {one}", 4, 6)]
+        lines += [line for one in never[:_NAMED] for line in wrap(f"never together: {one}", 4, 6)]
         if len(never) > _NAMED:
             lines.append(f"    and {plural(len(never) - _NAMED, 'other pair')}")
     yield from ["", *wrap(_PAIRS, 0, 2), *lines]

@@ -26,8 +26,7 @@ _OPTIONS = options.together(
     click.option("--report", "reports", multiple=True, metavar="FORMAT=FILE",
                  help="Write the report to a file: json, junit, html, claim (with a badge beside it), or "
                  "github, which without =FILE annotates a run of GitHub Actions. All but html take one "
-                 "runtime. "
-                 "Repeatable."),
+                 "runtime. Repeatable."),
     click.option("--quiet", is_flag=True, help="Print five lines at most."),
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON."),
 )  # fmt: skip
@@ -73,7 +72,7 @@ class Writing(NamedTuple):
 
 
 def reporting(command: options.Command) -> options.Command:
-    """Give a command one `writing`, from the options of reports; their files can be written."""
+    """Give a command the options of reports, as one `writing` whose files can be written."""
 
     @wraps(command)
     def writing(*, reports: Sequence[str], quiet: bool, as_json: bool, **given: Any) -> object:

@@ -171,7 +171,7 @@ def arithmetic_rows(report: Report) -> list[tuple[str, str, str, str]]:
 
 def _arithmetic(report: Report) -> Iterator[str]:
     """Yield the required and the observed arithmetic of each dtype, and the cases that decide nothing."""
-    header = ("dtype", "required arithmetic", "observed", "worst error/tolerance")
+    header = ("dtype", "required arithmetic", "observed arithmetic", "worst error/tolerance")
     yield from _table([header, *arithmetic_rows(report)], [3])
     for grade in report.grades.values():
         if count := grade.undeciding.total():

@@ -162,9 +162,8 @@ class TorchRuntime:
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         versions = [f"{one} {importlib.metadata.version(one)}" for one in self._posing.packages]
         self.version = " ".join([importlib.import_module("torch").__version__, *versions])
-        logging.getLogger("torch.onnx").setLevel(
-            logging.ERROR
-        )  # torch, when it is imported, sets levels
+        # torch, when it is imported, sets levels
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         self.__doc__ = self._posing.about
 
     def __call__(self, question: Question) -> Arrays:
