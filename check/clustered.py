@@ -14,6 +14,7 @@ from ..cases.question import Question
 from ..cases.selection import Shard
 from ..cases.specs.random_space import RandomSpace
 from ..gen.cluster import Cluster, TaskLost
+from .again import ASKED
 from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, start_fuzzing
 from .grouping import FuzzFinding
 from .judging.criterion import Criterion
@@ -75,8 +76,9 @@ def find_runtime(cluster: Cluster, remote: Remote) -> tuple[str, str]:
     known = ("", "")
     for worker, one in found.items():
         if isinstance(one, Exception):
+            found_not = "import" in str(one) or "no such file" in str(one)
             where = "; name a file by its whole path, or a module that each worker finds"
-            raise GrucibleError(f"worker {worker}: {one}{where * (':' in remote.name)}")
+            raise GrucibleError(f"worker {worker}: {one}{where * found_not}")
         if any(known) and one != known:
             here, there = (" ".join(version) for version in (known, one))
             raise GrucibleError(f"{worker} has {there}, and others {here}; install one version")
@@ -180,13 +182,15 @@ def answer_part(remote: Remote, questions: Sequence[Question]) -> list[Reply]:
 class RuntimeThere:
     """A `Source` that runs a runtime on the workers of a cluster; a run of questions is a task.
 
-    Of `count` questions each worker gets several runs. Questions of a task that is lost are missing.
+    Of `count` questions each worker gets several runs; as in a pool, those of a case that is asked again
+    stay together. Questions of a task that is lost are missing.
     """
 
     def __init__(self, cluster: Cluster, remote: Remote, count: int) -> None:
         self.name, self.version = find_runtime(cluster, remote)
         self._cluster, self._remote = cluster, remote
-        self._most = max(1, min(RUN, count // (PARTS * cluster.threads)))
+        most = min(RUN, count // (PARTS * cluster.threads))
+        self._most = max(ASKED, most - most % ASKED)
 
     def answer(self, questions: Iterable[Question]) -> Iterator[Reply]:
         """Yield the replies in the order of the questions; some runs are asked ahead."""

@@ -170,7 +170,7 @@ class _Trials:
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
         found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
         finding = found.by_case.get(result.id)
-        if finding is None or finding.kind in NO_VARIANTS or not finding.certain:
+        if finding is None or finding.kind in NO_VARIANTS:
             return Failure(result)
         explained = Failure(result, tuple(map(variant_called, finding.names)))
         alike = self.are_alike(block, result, observed, explained)  # a fitted curve is not

@@ -19,6 +19,7 @@ from .failing import evenly
 from .finding import Finding
 from .fitting import Fit, Guess, moved
 from .local import Local
+from .proof import SOME
 from .steps import Steps, share_left
 
 MOST_LEFT = 0.4
@@ -65,7 +66,9 @@ def find_other_function(
         about=about,
         explains=explains,
         of=len(left),
-        certain=otherwise <= UNHELPED * explains and not passing.excluding([variant], CLOSE),
+        certain=explains >= SOME
+        and otherwise <= UNHELPED * explains
+        and not passing.excluding([variant], CLOSE),
         operator=several[0].part.block.operator,
     )
     return [(finding, left & helped)]

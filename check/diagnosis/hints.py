@@ -68,6 +68,8 @@ def _of_steps(local: Local, which: Array) -> list[str]:
             count += int(mine.sum())
             clear += int(group.any(axis=(1, 2, 3)).sum())
     wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
+    if count < which.sum():
+        return []  # the others show no steps
     if fine and not wrong and not inherited:
         rest = "padding or the last state is wrong"
         rest = rest if beside else f"either each is off by a little, or {rest}"

@@ -70,9 +70,9 @@ def _altered(
 
 
 def can_be_in_direction(variant: Variant) -> bool:
-    """Whether the variant may be of one direction: not of which they are, and not of the last state alone."""
-    two = {"direction", "axis.direction"} & {*variant.needs}
-    return not (two or variant.last or "@" in variant.name)
+    """Whether the variant may hold in one direction alone."""
+    of_both = {"direction", "axis.direction"} & {*variant.needs}
+    return not (of_both or variant.last or variant.arithmetic or "@" in variant.name)
 
 
 def in_direction(variant: Variant, place: str) -> Variant:
@@ -82,19 +82,23 @@ def in_direction(variant: Variant, place: str) -> Variant:
     """
 
     def outputs(seen: Evaluated) -> Outputs:
-        y, ho = seen.again(seen.inputs, variant)
+        y, ho = seen.y, seen.ho
+        if not variant.of_outputs_alone:
+            y, ho = seen.again(seen.inputs, variant)
         if variant.outputs:
             y, ho = variant.outputs(replace(seen, y=y, ho=ho))
         here = elements_of(seen.inputs, seen.semantics).mask(place)
         return np.where(here[..., None], y, seen.y), np.where(here, ho, seen.ho)
 
-    of_steps = dict.fromkeys(("inputs", "semantics", "alter", "advance", "arithmetic"))
     return replace(
         variant,
         name=f"{variant.name}@{place}",
         about=f"{variant.about}, {OF_STATES[place]}",
         needs=(*variant.needs, "direction"),
+        inputs=None,
+        semantics=None,
+        alter=None,
+        advance=None,
         outputs=outputs,
         mixes_rows=False,
-        **of_steps,
     )

@@ -145,6 +145,13 @@ def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated],
     return change
 
 
+def _forward_turned(seen: Evaluated) -> Outputs:
+    """All directions are forward; Y is put in the order of processing where that is asked for."""
+    forward = Variant("", "", semantics=_worded({"reverse": "forward"}))
+    y, ho = seen.again(seen.inputs, forward)
+    return turned(seen.semantics, y), ho
+
+
 def _last_in_time(seen: Evaluated) -> Array:
     """Take the last state in the order of time: of reverse, that of the first step."""
     last = np.where(
@@ -241,6 +248,8 @@ SEQUENCE_VARIANTS = (
     Variant("state-carried-over", "the state not reset between the rows of the batch", outputs=_carried_over),
     Variant("reverse-ignored", "reverse computed as forward", needs=("direction",), links=LENGTHS,
             semantics=_worded({"reverse": "forward"})),
+    Variant("reverse-ignored-and-turned", "reverse computed as forward, and {y} put in the order of reverse",
+            needs=("direction", "y.processing"), links=LENGTHS, outputs=_forward_turned),
     Variant("reverse-assumed", "forward computed as reverse", needs=("direction",),
             semantics=_worded({"forward": "reverse"})),
     Variant("reverse-from-padding", "reverse started at the end of the time axis instead of the row's own end",

@@ -138,7 +138,7 @@ def traits(operator: Operator) -> frozenset[str]:
     be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
     where all six are one tensor's; an activation that may be asked for (`f.tanh`), `f.chosen` where an
     attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
-    length 0; `mask` where a mask says which steps there are; `y.time` where Y is in the order of time;
+    length 0; `mask` where a mask says which steps there are; `y.time` or `y.processing`, the order of Y;
     `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
@@ -166,8 +166,7 @@ def traits(operator: Operator) -> frozenset[str]:
     has |= {"lengths.0" for t in tensors if t.role == "lengths" and not t.least}
     if operator.masked:
         has.add("mask")
-    if operator.always.get("y_order", "time") == "time":
-        has.add("y.time")
+    has.add(f"y.{operator.always.get('y_order', 'time')}")
     return frozenset(has)
 
 

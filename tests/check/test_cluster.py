@@ -16,14 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
 
 from grucible import GrucibleError
+from grucible.cases.question import Question
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
+from grucible.check.again import ASKED
 from grucible.check.clustered import RuntimeThere, remote_runtime
 from grucible.check.protocol.header import Reply
 from grucible.check.verdict import Demand, judge
@@ -391,3 +393,27 @@ def test_a_kernel_that_workers_do_not_find_gets_one_line(
     ended = command("check", "--runtime", "./mine.py:run", "--scheduler", two)
     told = ended.said_in_one_line()
     assert re.match(r"grucible: worker tcp://\S+: runtime ./mine.py:run: .* whole path, or", told)
+
+
+@pytest.mark.parametrize("count", [1, 23, 195, 10**6])
+def test_the_questions_of_a_case_that_is_asked_again_stay_on_one_worker(count: int) -> None:
+    """Else kept state is never seen: another worker has none of it."""
+
+    sizes = list[int]()
+
+    class Workers:
+        threads = 2
+
+        def on_each(self, *_: object) -> dict[str, tuple[str, str]]:
+            return {"one": ("kernel", "1"), "two": ("kernel", "1")}
+
+        def in_order(self, tasks: Any) -> Iterator[tuple[Any, list[Reply]]]:
+            for task in tasks:
+                sizes.append(len(task[2]))
+                yield task, [Reply("missing", {}, "")] * len(task[2])
+
+    remote = remote_runtime("kernel.py:run", 1.0, None)
+    runtime = RuntimeThere(cast("Cluster", Workers()), remote, count)
+    question = Question("a", "openvino.GRUCell-3", "float32", {}, {}, {})
+    assert len(list(runtime.answer([question] * 40))) == sum(sizes) == 40
+    assert not any(size % ASKED for size in sizes)

@@ -200,6 +200,39 @@ def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
         assert not can_be_restricted(CATALOGUE[name])
 
 
+@pytest.mark.parametrize(
+    ("place", "of"),
+    [("reverse", 1), ("second-direction", 1), ("forward-direction", 0), ("first-direction", 0)],
+)
+@pytest.mark.parametrize(
+    "name", ["update-gate-flipped", "z+=-0.5*z", "lengths-ignored", "in-place"]
+)
+def test_what_is_of_one_direction_leaves_the_other(name: str, place: str, of: int) -> None:
+    """In the other direction, and after another variant, the outputs are as without it."""
+    ragged = (pair for pair in stacked(widest=False) if pair[0].operator == SEQUENCE)
+    block, stacks = next(
+        pair
+        for pair in ragged
+        if all(one["direction"] == "bidirectional" for one in pair[0].given)
+        and any((one.inputs.lengths < one.inputs.x.shape[-2]).any() for one in pair[1])
+    )
+    variant, early = variant_called(f"{name}@{place}"), CATALOGUE["Ho-one-step-early"]
+    plain, whole, part, both = (
+        variant_outputs(block, stacks, [each])
+        for each in (
+            [],
+            [variant_called(name)],
+            [variant],
+            [early, variant_called(f"Y-zero@{place}")],
+        )
+    )
+    assert not np.array_equal(plain["Y"], whole["Y"])
+    mine = np.arange(2)[:, None] == of
+    assert np.array_equal(part["Ho"], np.where(mine, whole["Ho"], plain["Ho"]))
+    assert np.array_equal(part["Y"], np.where(mine[..., None], whole["Y"], plain["Y"]))
+    assert np.array_equal(both["Ho"], variant_outputs(block, stacks, [[early]])["Ho"])
+
+
 def test_a_cell_has_no_variants_of_time() -> None:
     cell, sequence = ({v.name for v in variants_of(OPERATORS[o])} for o in (CELL, SEQUENCE))
     assert cell < sequence
