@@ -44,7 +44,9 @@ from .unwritten import unwritten
 
 FITTED_CASES, FITTED_STATES = 3, 24
 """Minimum cases, or states, that a fitted number explains: it has one degree of freedom, and rounding blurs
-it. With fewer of both, and none that passed, nothing is certain: small cases hardly tell mistakes apart."""
+it."""
+FEWEST_NUMBERS = 8
+"""Minimum numbers of fewer cases that make anything certain; shrunk cases hardly tell mistakes apart."""
 MOST_TOGETHER = 8
 """Maximum variants of those found that are tried together."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
@@ -81,7 +83,7 @@ def diagnose(
     local = Local(parts, passing, len(rows))
     found = explanations(search, _searched(search, local, coarse), passing, which)
     chosen = Proof(parts, passing, local, which).chosen(found)
-    if len(rows) < FITTED_CASES and _elements(parts) < FITTED_STATES and not passing.blocks:
+    if len(rows) < FITTED_CASES and _elements(parts) < FEWEST_NUMBERS and not passing.blocks:
         chosen = [replace(one, certain=False) for one in chosen]
     chosen, notes = _asked_again(parts, chosen, replies)
     explained = ~which | any_of((one.mask for one in chosen if one.certain), len(rows))

@@ -22,7 +22,7 @@ from .local import Local
 NEARER = 0.4
 """Maximum share of the errors of steps that one mistake of two leaves; without the first, all is left."""
 SOME = 3
-"""Minimum cases of what is in no catalogue, a loss of precision, or a curve; many fit two cases by chance.
+"""Minimum cases of a curve, a loss of precision, or what is in no catalogue; many fit two by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
 BESIDES = 10
 """Maximum cases whose error a mistake only lowers, by those it explains; each of two shows alone in some."""

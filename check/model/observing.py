@@ -22,6 +22,11 @@ from .network import Layer, Network, check_feeds, draw_feeds
 _SAME = 2.0**-6
 """Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
 
+_AS_IS = (
+    "the file's attributes and weights are taken as they stand; if an exporter may have got them wrong, name "
+    "the module that was exported"
+)
+
 
 def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tree:
     """Run a model; return its layers' questions and outputs as a suite of foreign cases.
@@ -38,7 +43,7 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
     values, compared, far = _see(network, feeds)
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
     unjudged |= {"the whole model": compared} if far else {}
-    notes = [note, compared]
+    notes = [note, compared, *[_AS_IS] * _is_file(file)]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     names = [*dict.fromkeys(layer.name for layer in network.layers)]
