@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_129,
     "vectors": 2_640,
     "gen": 5_118,
-    "gen/variants": 2_989,
-    "check": 16_930,
-    "check/diagnosis": 3_270,
-    "tests": 31_003,
+    "gen/variants": 3_001,
+    "check": 16_939,
+    "check/diagnosis": 3_284,
+    "tests": 31_092,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_084, 213, 32_573
+PACKAGE, MODULES, WORDS = 31_093, 213, 32_619
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_226}
 """Maximum words of a page."""
