@@ -23,6 +23,7 @@ operators:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -184,9 +185,30 @@ class Notation:
         words = {"w": self.b, "r": self.rb}[part[0]] if len(part) == 2 else self.sum_b
         return self.of_gate(words, part[-1])
 
+    def rewrite(self, text: str) -> str:
+        """Write what a text has in the usual notation, such as zt or Rbh, in this one."""
+        marks = {getattr(USUAL, name): getattr(self, name) for name in _MARKS}
+
+        def write(found: re.Match[str]) -> str:
+            x, weight, gate = found["x"], found["weight"], found["gate"]
+            if weight:
+                of_gate = self.of_gate({"W": self.w, "R": self.u}[weight], gate)
+                return self.matmul.format(x=marks[x], weight=of_gate)
+            if found["bias"]:
+                return self.part(found["bias"].replace("b", "").lower())
+            return marks[found[0]]
+
+        return _IN_TEXT.sub(write, text)
+
 
 USUAL = Notation()
 """The notation of ONNX and OpenVINO."""
+_MARKS = ("x", "h", "z", "r", "t", "state", "times")
+_IN_TEXT = re.compile(
+    r"(?P<x>Xt|Ht-1)\*\((?P<weight>[WR])(?P<gate>[zrh])\^T\)"
+    r"|\b(?P<bias>[WR]b[zrh])\b|\bHt-1\b|\b(?:[zrhHX]t)\b|\(\.\)"
+)
+"""What a text may have of the usual notation."""
 
 
 @dataclass(frozen=True, eq=False)

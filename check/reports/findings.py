@@ -45,10 +45,18 @@ def off_by(absolute: float, ratio: float) -> str:
 
 
 def see_command(report: Report, case: CaseResult) -> str:
-    """Return the command that leads to a case's cause: its steps where an answer failed, else the case."""
+    """Return the command that leads to a case's cause: its steps where an answer failed, else the case.
+
+    A program that crashed gets the question as a file, for a debugger; one that broke the protocol is probed.
+    """
     if report.model and not report.model.saved:
         return unsaved_command(case.id)
     vectors = "" if report.vectors == CORE else report.vectors
+    if case.fault and report.asked.startswith("exec:"):
+        if case.fault.kind == "crashed":
+            given = [vectors] if vectors else []
+            return format_command("ask", given, ["-o", "asked", "--select", case.id])
+        return format_command("probe", [report.asked])
     grade = report.grades.get(case.dtype)
     required = grade and str(grade.required)
     failed = case.verdict == "failed" and may_trace(case.dtype, required, case.message)

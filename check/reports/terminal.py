@@ -71,11 +71,16 @@ def quiet_lines(report: Report) -> Iterator[str]:
     yield from (headline(report), _judged(report))
     if report.counts["unsupported"]:
         yield "; ".join(in_words(report.reach))
-    for finding in report.diagnosis.findings[:1]:
-        yield f"{finding.explains} of {finding.of} failures: {sentence(finding)}"
+    found = report.diagnosis
+    said = [f"{one.explains} of {one.of} failures: {sentence(one)}" for one in found.findings[:1]]
+    if found.unexplained and not said:
+        hint = "".join(f"; {one}" for one in found.hints[:1])
+        said = [f"{found.unexplained} of {found.failed} failures: unexplained{hint}"]
     errors = Counter(r.message for r in report.unexpected if r.verdict == "error")
-    for message, count in errors.most_common(not report.diagnosis.findings):
-        yield fit(f"{count} of {errors.total()} errors: {message}", 3 * width())
+    yield from said or [
+        fit(f"{count} of {errors.total()} errors: {message}", 3 * width())
+        for message, count in errors.most_common(1)
+    ]
     yield from list(first_to_look_at(report))[1:]
 
 

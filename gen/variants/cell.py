@@ -136,6 +136,20 @@ def _parameters(
     return replace(s, f=tuple(found[0::2]), g=tuple(found[1::2]))
 
 
+def _decimal(value: float) -> float:
+    """Find the decimal number that a person wrote for a float32 number."""
+    return float(str(np.float32(value))) if np.float32(value) == value else value
+
+
+def as_written(s: StackedSemantics) -> StackedSemantics:
+    """Take clip and parameters as they were written, not as the float32 numbers that they are."""
+
+    def written(one: Activation) -> Activation:
+        return one._replace(alpha=_decimal(one.alpha), beta=_decimal(one.beta))
+
+    return replace(_named(written, written)(s), clip=np.vectorize(_decimal)(s.clip))
+
+
 def mistaken(asked: str, mistake: Mistake) -> Variant:
     """Make the variant that computes the function of a mistake in place of the one asked for."""
     return Variant(

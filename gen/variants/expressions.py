@@ -21,6 +21,7 @@ from .cell import (
     PRE_ACTIVATIONS,
     Expression,
     Quantities,
+    as_written,
     by_position,
     clipped,
     clipping,
@@ -148,6 +149,8 @@ EXPRESSIONS = (
     ),
     Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
             "those that take one", needs=("alpha", "beta"), semantics=lambda s: by_position("alpha", by_position("beta", s))),
+    Variant("parameters-as-written", "{clip}, {alpha} and {beta} taken as decimal numbers, not as the float32 numbers that they are",
+            needs=("clip", "alpha"), owners=("onnx",), ledger="parameter-type", semantics=as_written),
     Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
             alter=expressed(a_h=_inputs_scaled_by_reset)),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",

@@ -85,7 +85,7 @@ class Variant:
 
     def about_for(self, operator: Operator) -> str:
         """`about` in the operator's own words."""
-        return self.about.format_map(_words(operator))
+        return operator.notation.rewrite(self.about.format_map(_words(operator)))
 
     @property
     def within_a_step(self) -> bool:

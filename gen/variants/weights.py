@@ -106,7 +106,7 @@ WEIGHT_VARIANTS = (
             inputs=_sums(wz="", wr="", wh="")),
     Variant("Rb-ignored", "the recurrent biases Rbz, Rbr and Rbh ignored", needs=("b.rz",), links=BIAS,
             inputs=_sums(rz="", rr="", rh="")),
-    Variant("bias-sum-but-for-n", "bias taken as the sum of both biases for r and z, but as b_hn for n",
+    Variant("bias-sum-but-for-n", "bias taken as the sum of both biases for r and z, but as Rbh for n",
             needs=("bias_inside", "b.wz"), inputs=_sums(wz="", wr="")),
     Variant("B-as-4H", "the first 4H of {b} read as summed biases of z and r, Wbh and Rbh", needs=("b.six",), links=BIAS,
             inputs=_sums(rz="", rr="", rh="rz")),

@@ -190,3 +190,26 @@ def test_descriptions_are_consistent(name: str) -> None:
             assert math.prod(numbers) == (len(form.parts) or 1)
             assert {factor for factor in factors if not factor.isdigit()} <= {*operator.sizes}
             assert {a for a in form.when if operator.attribute(a) is None} == set()
+
+
+@pytest.mark.parametrize(
+    ("operator", "text", "expected"),
+    [
+        ("onnx.GRU-14", "Ht = (1 - zt) (.) ht, Rbh", "Ht = (1 - zt) (.) ht, Rbh"),
+        (
+            "torch.GRU",
+            "Ht = (1 - zt) (.) ht + zt (.) Ht-1",
+            "h_t = (1 - z_t) * n_t + z_t * h_(t-1)",
+        ),
+        (
+            "webnn.gru",
+            "Xt*(Wz^T) and Rbh",
+            "matmul(input, transpose(weight_z)) and recurrentBias_n",
+        ),
+        ("keras.GRU", "that Wbz of it starts", "that bias_z_i of it starts"),
+    ],
+)
+def test_a_text_is_written_in_the_operator_s_notation(
+    operator: str, text: str, expected: str
+) -> None:
+    assert OPERATORS[operator].notation.rewrite(text) == expected

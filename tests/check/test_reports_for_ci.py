@@ -6,7 +6,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -15,6 +15,7 @@ from grucible import Report
 from grucible.cases.console import escape, escape_commands
 from grucible.check.judging.criterion import Tolerance
 from grucible.check.protocol.header import Fault
+from grucible.check.reports.findings import see_command
 from grucible.check.reports.formats import report_junit, summary, workflow_commands
 from grucible.check.reports.terminal import headline, quiet_lines, report_lines
 
@@ -178,6 +179,27 @@ def test_a_quiet_log_has_five_lines_at_most(report: Report) -> None:
     assert len(lines) <= 5
     assert lines[0].startswith("does not conform: 4 of 16 cases passed")
     assert lines[-1].startswith("start with: grucible show ")
+
+
+def test_a_quiet_log_says_that_nothing_explains_failures(report: Report) -> None:
+    unknown = replace(
+        report.diagnosis, findings=(), unexplained_ids=frozenset("ab"), hints=["a place"]
+    )
+    lines = list(quiet_lines(replace(report, diagnosis=unknown)))
+    assert len(lines) <= 5
+    assert f"2 of {unknown.failed} failures: unexplained; a place" in lines
+
+
+def test_an_error_of_a_program_leads_to_the_question_or_to_the_protocol(report: Report) -> None:
+    def see(kind: Literal["crashed", "malformed"], asked: str = "exec: ./gru") -> str:
+        case = replace(report.results[0], verdict="error", fault=Fault(kind))
+        return see_command(replace(report, asked=asked), case)
+
+    case_id = report.results[0].id
+    assert see("crashed").endswith(f" -o asked --select {case_id}")
+    assert see("crashed").startswith("grucible ask ")
+    assert see("malformed") == "grucible probe 'exec: ./gru'"
+    assert see("crashed", "gru.py:run").startswith("grucible show ")
 
 
 def test_a_case_that_can_be_asked_again_is_traced(report: Report) -> None:
