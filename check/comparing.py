@@ -10,7 +10,7 @@ from ..cases.errors import GrucibleError
 from ..gen.tolerances.classes import CHAINS
 from .judging.case_result import DECIDING
 from .report import CORE
-from .reports.findings import case_command, may_trace, unsaved_command
+from .reports.findings import case_command, in_brackets, may_trace, unsaved_command
 from .reports.text import list_some, plural, wrap
 from .stored import MAX_TEXT, StoredReport
 
@@ -190,7 +190,7 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
     was, now = diagnosis["unexplained"]
     moved = [*diagnosis["other"], {"about": "unexplained", "before": was, "after": now}]
     explained = [
-        *(f"{word}: {one['about'][:MAX_TEXT]}, {one['explains']} cases"
+        *(f"{word}: {one['about'][:MAX_TEXT]}{in_brackets(one['names'])}, {one['explains']} cases"
           for word in ("new", "gone") for one in diagnosis[word]),
         *(f"{one['about']}: {one['before']} → {one['after']} cases"
           for one in moved if one["before"] != one["after"]),

@@ -115,7 +115,9 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
                 return cases[0]
         elif found and found[0] in spec.model.dtypes:
             return RandomSpace(spec).case(*found)
-    where = f"{paths[0]}" if paths else "the shipped specs"
+    if Path(case_id).exists():
+        raise GrucibleError(f"{case_id} is a file; name one of its cases behind it")
+    where = f"{paths[0]}" if paths else "grucible's case specs"
     raise GrucibleError(f"no case of {where} is called {case_id!r}{_suggest_id(case_id, paths)}")
 
 

@@ -134,7 +134,10 @@ def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) ->
         for line in lines:
             say(line)
         return
-    with options.opened_with_progress("looking", vectors, select) as (opened, progress):
+    with options.opened_with_progress("finding cases that catch it", vectors, select) as (
+        opened,
+        progress,
+    ):
         found = score(opened, name, progress.advance)
         for line in explain_lines(found, opened, name):
             say(line)

@@ -111,10 +111,12 @@ class Network(ABC):
     """An opened model, and the runtime that runs it.
 
     `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
-    that are not among `layers`. `beside` says what `run` differs in.
+    that are not among `layers`. `beside` says what `run` differs in, and `none` what a model without any
+    recurrent layer has.
     """
 
     beside = "without visible layers"
+    none = "no recurrent node; did an exporter write each step by itself?"
 
     def __init__(self, file: str, runtime: str) -> None:
         self.file, self.runtime, self.version = file, runtime, ""
@@ -145,7 +147,7 @@ class Network(ABC):
     def has_no_gru(self, kinds: Mapping[str, int]) -> GrucibleError:
         """Make the error that there is no GRU; name the recurrent nodes among nodes of some `kinds`."""
         others = [f"{n} {kind}" for kind, n in kinds.items() if kind.startswith(_RECURRENT)]
-        has = ", ".join(others) or "no recurrent node; did an exporter write each step by itself?"
+        has = ", ".join(others) or self.none
         return GrucibleError(f"{self.file}: holds no GRU; it has {has}")
 
 

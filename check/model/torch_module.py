@@ -58,6 +58,8 @@ class _CallsAlone(TorchFunctionMode):
 class TorchNetwork(Network):
     """The module that a function of the user's makes, in evaluation mode, on the CPU."""
 
+    none = "no nn.GRU or nn.GRUCell; judge a GRU of your own with: grucible new python --operator torch.GRU"
+
     def __init__(self, file: str, runtime: str) -> None:
         if runtime != "torch":
             raise GrucibleError(

@@ -114,13 +114,13 @@ def _placed(text: str, finding: Finding) -> str:
 
 def sentence(finding: Finding) -> str:
     """Return a finding in words, and its names as an expectation's `diagnosis` takes them."""
-    names = f" [{', '.join(finding.names)}]" * named_in_brackets(finding)
-    return f"{'' if finding.certain else 'perhaps: '}{_placed(finding.about, finding)}{names}"
+    words = _placed(finding.about, finding) + in_brackets(finding.names)
+    return f"{'' if finding.certain else 'perhaps: '}{words}"
 
 
-def named_in_brackets(finding: Finding) -> bool:
-    """Say whether a finding's names are misreadings, which `grucible explain` and expectations take."""
-    return all(map(is_misreading, finding.names))
+def in_brackets(names: Sequence[str]) -> str:
+    """Write the names of misreadings, as `grucible explain` and expectations take them; "" for others."""
+    return f" [{', '.join(names)}]" * all(map(is_misreading, names))
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
@@ -140,7 +140,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"        {diagnosis.not_tried} of them too large to be explained, or not looked at"
         for hint in diagnosis.hints:
             yield from wrap(hint, 8)
-    if named := [one for one in diagnosis.findings if named_in_brackets(one)]:
+    if named := [one for one in diagnosis.findings if in_brackets(one.names)]:
         yield f"more about a name in brackets: {format_command('explain', named[0].names[:1])}"
 
 

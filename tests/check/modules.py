@@ -148,6 +148,10 @@ def dense() -> nn.Module:
     return Dense()
 
 
+def no_gru() -> nn.Module:
+    return nn.Linear(4, 4)
+
+
 def no_module() -> str:
     return "a text"
 

@@ -165,8 +165,8 @@ def test_findings(tmp_path: Path, command: Command) -> None:
     assert (status, value["worse"], len(value["better"])) == (0, [], 1)  # what is left of two
     status, value, lines = compared(tmp_path, command, two, new)
     assert (status, value["worse"]) == (1, ["new finding: h0-ignored"])
-    assert "  new: h0-ignored, 2 cases" in lines
-    assert "  gone: clip-ignored and lbr-ignored, 2 cases" in lines
+    assert "  new: h0-ignored [h0-ignored], 2 cases" in lines
+    assert "  gone: clip-ignored and lbr-ignored [clip-ignored, lbr-ignored], 2 cases" in lines
     assert "  unexplained: 0 → 1 cases" in lines
     more = report(diagnosis=[finding("lbr-ignored", explains=9)])
     status, _, lines = compared(tmp_path, command, one, more)

@@ -118,6 +118,7 @@ def test_what_cannot_be_judged_gets_one_line(
     inputs: Path, tmp_path: Path, command: Command
 ) -> None:
     bad(judge(command, "dense", inputs), "holds no GRU", "1 LSTM")
+    bad(judge(command, "no_gru", inputs), "no nn.GRU", "grucible new python --operator torch.GRU")
     bad(judge(command, "no_module", inputs), "gave a str", "torch.nn.Module")
     bad(judge(command, "nothing", inputs), "nothing")
     for program in ("script", "trace", "export", "compile_"):

@@ -105,7 +105,12 @@ def test_a_mistaken_id_is_answered_with_the_nearest(
 @pytest.mark.parametrize("words", [("show",), ("trace",), ("shrink", "--runtime", "x:y")])
 def test_a_word_that_is_no_id_is_answered_in_a_line(words: Sequence[str], command: Command) -> None:
     said = command(*words, "nosuch").said_in_one_line()
-    assert said == "grucible: no case of the shipped specs is called 'nosuch'\n"
+    assert said == "grucible: no case of grucible's case specs is called 'nosuch'\n"
+
+
+def test_a_file_without_a_case_is_said_to_be_one(some_vectors: Path, command: Command) -> None:
+    said = command("show", some_vectors).said_in_one_line()
+    assert said == f"grucible: {some_vectors} is a file; name one of its cases behind it\n"
 
 
 def test_show_several(some_vectors: Path, command: Command) -> None:
