@@ -18,18 +18,18 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_129,
+    "cases": 6_151,
     "vectors": 2_640,
-    "gen": 5_118,
-    "gen/variants": 3_001,
-    "check": 16_939,
+    "gen": 5_120,
+    "gen/variants": 3_018,
+    "check": 16_959,
     "check/diagnosis": 3_284,
-    "tests": 31_092,
+    "tests": 31_149,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_093, 213, 32_619
+PACKAGE, MODULES, WORDS = 31_137, 213, 32_666
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_226}
+WORDS_OF = {"README.md": 1_232}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""

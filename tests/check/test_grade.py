@@ -83,8 +83,8 @@ def test_one_hopeless_case_leaves_none() -> None:
     assert [c["id"] for c in value["cases"] if c["arithmetic"] is None] == [
         report.grades["float16"].worst_id
     ]
-    [line] = [line for line in report_lines(report) if line.startswith("float16     float16")]
-    assert line.split()[:4] == ["float16", "float16", "none", "of"]
+    [line] = [line for line in report_lines(report) if line.split()[:2] == ["float16", "float16"]]
+    assert line.split()[2] == "none"
 
 
 # of made ones, where a case is off by so many limits of a class
