@@ -187,7 +187,7 @@ class Notation:
 
     def rewrite(self, text: str) -> str:
         """Write what a text has in the usual notation, such as zt or Rbh, in this one."""
-        marks = {getattr(USUAL, name): getattr(self, name) for name in _MARKS}
+        marks: dict[str, str] = {getattr(USUAL, n): getattr(self, n) for n in _MARKS}
 
         def write(found: re.Match[str]) -> str:
             x, weight, gate = found["x"], found["weight"], found["gate"]
