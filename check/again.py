@@ -23,13 +23,12 @@ from .judging.case_result import AGAIN, CaseResult
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
 from .observed.isolated import GONE
+from .observed.pool import ASKED
 from .observed.source import Source, stack_replies
 
 EVERY = 37
 """The first of this number of passing cases of an operator and dtype is asked again, and so on. A prime meets
 every value of a factor that recurs."""
-ASKED = 4
-"""Questions of each case; a run in one process (`observed.pool`) has a multiple of it."""
 MOST_BYTES = 32 << 20
 """Maximum bytes of a case that is asked again: memory has its other rows beside it."""
 MOST_CRASHES = 3

@@ -14,12 +14,11 @@ from ..cases.question import Question
 from ..cases.selection import Shard
 from ..cases.specs.random_space import RandomSpace
 from ..gen.cluster import Cluster, TaskLost
-from .again import ASKED
 from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, start_fuzzing
 from .grouping import FuzzFinding
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
-from .observed.pool import RUN, RuntimePool, runs
+from .observed.pool import ASKED, RUN, RuntimePool, runs
 from .observed.source import Source
 from .protocol.header import Reply
 

@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_018,
     "check": 16_959,
     "check/diagnosis": 3_284,
-    "tests": 31_149,
+    "tests": 31_152,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_137, 213, 32_666

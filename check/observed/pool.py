@@ -19,10 +19,12 @@ from ...cases.question import Question
 from ..protocol.header import Hello, Reply
 from .isolated import IsolatedRuntime
 
-RUN = 32
+ASKED = 4
+"""Questions of a case that is asked again: they stay in one process, which may keep a state."""
+RUN = 8 * ASKED
 """Maximum questions of a run; all children should finish at about the same time."""
 RUN_BYTES = 4 << 20
-"""Bytes of inputs beyond which a run ends."""
+"""Bytes of inputs beyond which a run ends, with a multiple of ASKED questions."""
 AHEAD = 2
 """Runs submitted for each child before the oldest run's answers are waited for."""
 
@@ -148,7 +150,7 @@ def runs(questions: Iterable[Question], most: int) -> Iterator[list[Question]]:
     for question in questions:
         run.append(question)
         size += sum(array.nbytes for array in question.inputs.values())
-        if len(run) == most or size > RUN_BYTES:
+        if len(run) == most or (size > RUN_BYTES and len(run) % ASKED == 0):
             yield run
             run, size = [], 0
     if run:

@@ -72,12 +72,12 @@ def quiet_lines(report: Report) -> Iterator[str]:
     if report.counts["unsupported"]:
         yield "; ".join(in_words(report.reach))
     found = report.diagnosis
-    said = [f"{one.explains} of {one.of} failures: {sentence(one)}" for one in found.findings[:1]]
-    if found.unexplained and not said:
+    causes = [f"{one.explains} of {one.of} failures: {sentence(one)}" for one in found.findings[:1]]
+    if found.unexplained and not causes:
         hint = "".join(f"; {one}" for one in found.hints[:1])
-        said = [f"{found.unexplained} of {found.failed} failures: unexplained{hint}"]
+        causes = [f"{found.unexplained} of {found.failed} failures: unexplained{hint}"]
     errors = Counter(r.message for r in report.unexpected if r.verdict == "error")
-    yield from said or [
+    yield from causes or [
         fit(f"{count} of {errors.total()} errors: {message}", 3 * width())
         for message, count in errors.most_common(1)
     ]

@@ -25,8 +25,8 @@ from grucible import GrucibleError
 from grucible.cases.question import Question
 from grucible.cases.specs.expand import expand
 from grucible.cases.specs.spec_file import find_specs
-from grucible.check.again import ASKED
 from grucible.check.clustered import RuntimeThere, remote_runtime
+from grucible.check.observed.pool import ASKED, RUN_BYTES
 from grucible.check.protocol.header import Reply
 from grucible.check.verdict import Demand, judge
 from grucible.gen.cluster import Cluster, TaskLost, open_cluster
@@ -414,6 +414,9 @@ def test_the_questions_of_a_case_that_is_asked_again_stay_on_one_worker(count: i
 
     remote = remote_runtime("kernel.py:run", 1.0, None)
     runtime = RuntimeThere(cast("Cluster", Workers()), remote, count)
-    question = Question("a", "openvino.GRUCell-3", "float32", {}, {}, {})
-    assert len(list(runtime.answer([question] * 40))) == sum(sizes) == 40
+    large = np.zeros(RUN_BYTES // 4 + 1, np.float32)
+    some = [
+        Question("a", "torch.GRUCell", "float32", {}, {"input": x}, {}) for x in (large, large[:1])
+    ]
+    assert len(list(runtime.answer(20 * some))) == sum(sizes) == 40
     assert not any(size % ASKED for size in sizes)
