@@ -133,7 +133,7 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
         for note in notes(finding):
             yield from wrap(note, 8)
-        yield from (f"        {link}" for link in finding.links[:2])
+        yield from (f"        reported: {link}" for link in finding.links[:2])
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
         if diagnosis.not_tried:
