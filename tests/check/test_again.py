@@ -12,9 +12,9 @@ import pytest
 from shipped import core_blocks
 
 from grucible import Question, report_text, verify
-from grucible.check.again import ASKED, EVERY, other_rows
+from grucible.check.again import EVERY, other_rows
 from grucible.check.examples.my_gru import run as right
-from grucible.check.observed.pool import RUN
+from grucible.check.observed.pool import ASKED, RUN
 from grucible.check.reports.formats import report_value
 from grucible.gen.posed import NEAR, answered_case
 from grucible.vectors.block import Block

@@ -16,8 +16,8 @@ import pytest
 from shipped import core_cases
 
 from grucible import Question, load_vectors, verify
-from grucible.check.again import ASKED
 from grucible.check.observed.isolated import IsolatedRuntime
+from grucible.check.observed.pool import ASKED
 from grucible.check.reports.formats import report_value
 
 from . import misbehaving
