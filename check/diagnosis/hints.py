@@ -68,13 +68,12 @@ def _of_steps(local: Local, which: Array) -> list[str]:
             count += int(mine.sum())
             clear += int(group.any(axis=(1, 2, 3)).sum())
     wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
-    if count < which.sum():
-        return []  # the others show no steps
-    if fine and not wrong and not inherited:
+    whole = count == which.sum() and not inherited  # else some states are not seen
+    if fine and not wrong and whole:
         rest = "padding or the last state is wrong"
         rest = rest if beside else f"either each is off by a little, or {rest}"
         return [f"every step is right up to rounding, given the state before it: {rest}"]
-    if wrong and not fine and not inherited:
+    if wrong and not fine and whole:
         return ["every step goes wrong, given the state before it"]
     place = where(each, MOST_RIGHT) if wrong and fine else ""
     if not place:
