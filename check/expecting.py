@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..gen.making import SPECS
 from ..gen.variants.known import variant_called
 from ..vectors.vector_set import open_set
 from .diagnosis.failing import FailingBlock
-from .diagnosis.finding import Diagnosis
+from .diagnosis.finding import Diagnosis, Names, names_of
 from .judging.case_result import CaseResult
 from .judging.expectations import (
     HOW,
@@ -181,15 +181,20 @@ def _is_as_expected(
     found = diagnosis.by_case.get(result.id)
     if found and any({*names} <= {*one.diagnosis} for names in (found.names, *found.alternatives)):
         return True
-    return failing is not None and _are_explaining(one.diagnosis[:_MAX_TRIED], *failing)
+    return failing is not None and bool(find_explaining(one.diagnosis, *failing))
 
 
-def _are_explaining(names: Sequence[str], part: FailingBlock, row: int) -> bool:
-    """Say whether misreadings, alone or together, give what was observed in a row."""
-    variants = [variant_called(name) for name in names]
+def find_explaining(
+    names: Collection[str], part: FailingBlock, row: int, most: float = 1.0
+) -> Names:
+    """Find the fewest misreadings, of the first few, that give what was observed in a row; () for none.
+
+    It may be off by `most` times what is admitted.
+    """
+    variants = [variant_called(name) for name in islice(names, _MAX_TRIED)]
     tried = [some for n in range(1, len(variants) + 1) for some in combinations(variants, n)]
-    alone = part.rows(np.array([row]))
-    return bool((alone.distances(tried, known=True) <= 1.0).any())
+    [off] = part.rows(np.array([row])).distances(tried, known=True).T
+    return next((names_of(some) for some, one in zip(tried, off, strict=True) if one <= most), ())
 
 
 def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:

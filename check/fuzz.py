@@ -350,10 +350,15 @@ class Fuzzed:
             if seconds > 0 and not one.unsteady:
                 advance(one)
                 try:
-                    one.shrunk.append(shrink(block, source, self.criteria, seconds))
-                    self._explain_shrunk(source, one, one.shrunk[-1])
+                    small = shrink(block, source, self.criteria, seconds, is_known=self._is_known)
+                    one.shrunk.append(small)
+                    self._explain_shrunk(source, one, small)
                 except GrucibleError as error:
                     one.unsteady = str(error)
+
+    def _is_known(self, result: CaseResult, part: FailingBlock) -> bool:
+        """Say whether wrong numbers are expected."""
+        return self.findings.expectation(result, None, part) is not None
 
     def _explain_shrunk(self, source: Source, one: FuzzFinding, small: Shrunk) -> None:
         """Find what a shrunk case looks like if nothing explained the larger one."""

@@ -16,10 +16,10 @@ from ..gen.variants.known import variant_called
 from ..vectors.block import Block
 from .diagnosis.failing import FailingBlock
 from .diagnosis.finding import NO_VARIANTS, Diagnosis, Finding
-from .expecting import apply_expectation
+from .expecting import apply_expectation, find_explaining
 from .judging.case_result import CaseResult
 from .judging.expectations import UNEXPLAINED, Expectation, of_invalid
-from .shrink import Shrunk, shrunk_id
+from .shrink import CLEARLY, Shrunk, shrunk_id
 
 MOST_FINDINGS, KEPT, KEPT_BYTES = 64, 3, 1 << 20
 """Maximum findings, cases of each that are kept, and bytes of all but the smallest of these."""
@@ -105,7 +105,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
         known = self.get((key, True))
         expected = known.expected.get(place) if known and diagnosis else None
         if not (expected and {*diagnosis.names} <= {*expected.diagnosis}):  # type: ignore[union-attr]
-            expected = self._expectation(result, diagnosis, part)
+            expected = self.expectation(result, diagnosis, part)
         if (key, expected is not None) not in self and len(self) >= MOST_FINDINGS:
             key, about, diagnosis = MORE, MORE, None
         one = self.setdefault(
@@ -128,16 +128,28 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
             else:
                 self[key, expected] = one
 
-    def _expectation(
+    def expectation(
         self, result: CaseResult, diagnosis: Finding | None, part: FailingBlock | None
     ) -> Expectation | None:
-        """Find the first expectation that holds for a failure of this operator and dtype."""
+        """Find the first expectation that holds for a failure of this operator and dtype, or several at once.
+
+        What no diagnosis explains is expected unless it is clearly off from what expected misreadings give:
+        where these make numbers grow, rounding errors grow too.
+        """
         found = Diagnosis(by_case={result.id: diagnosis} if diagnosis else {})
         row = (part, 0) if part else None
-        for glob, one in self._expected:
-            if matches(result.id, glob) and apply_expectation(result, one, found, row).expected:
+        known = dict[str, Expectation]()
+        for one in (one for glob, one in self._expected if matches(result.id, glob)):
+            if apply_expectation(result, one, found, row).expected:
                 return one
-        return None
+            known |= dict.fromkeys((n for n in one.diagnosis if n not in known), one)
+        names = diagnosis.names if diagnosis else ()
+        if part and not (names and known.keys() >= {*names}):
+            names = find_explaining(known, part, 0, 1.0 if names else CLEARLY)
+        if not names or not known.keys() >= {*names}:
+            return None
+        reasons = dict.fromkeys(known[name].reason for name in names)
+        return replace(known[names[0]], reason="; ".join(reasons), diagnosis=names)
 
     def take_known(
         self, part: FailingBlock, results: Mapping[str, CaseResult]

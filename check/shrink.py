@@ -42,7 +42,7 @@ SHRUNK = "shrunk"
 """The theme of cases that were shrunk."""
 MAX_SECONDS = 300.0
 """Maximum seconds of the search, unless the caller gives another limit."""
-_CLEARLY = 4.0
+CLEARLY = 4.0
 """Minimum error of a smaller case, in tolerances, unless the first case was off by less."""
 MOST_SINGLES = 8
 """Maximum length of an axis whose entries are left out one by one; longer axes lose larger parts."""
@@ -89,14 +89,16 @@ def shrink(
     criteria: Mapping[str, Criterion],
     seconds: float = MAX_SECONDS,
     advance: Callable[[Question], None] = lambda _: None,
+    is_known: Callable[[CaseResult, FailingBlock], object] = lambda *_: False,
 ) -> Shrunk:
     """Leave out of the only case of `block` all that it does not need to fail the same way.
 
     Every smaller question gets its exact answer, and is judged by it; `advance` sees each one that is kept.
-    Ctrl-C gives the smallest case so far, if anything was left out. Raises GrucibleError if the case does not
-    fail, or if this case or the smallest one does not fail the same way when it is asked again.
+    Wrong numbers that are `is_known` are not kept: they would hide others. Ctrl-C gives the smallest case so
+    far, if anything was left out. Raises GrucibleError if the case does not fail, or if this case or the
+    smallest one does not fail the same way when it is asked again.
     """
-    trials = _Trials(source, criteria)
+    trials = _Trials(source, criteria, is_known)
     first = trials.find_failure(block)
     question = block.question(0)
     if first is None:
@@ -150,8 +152,13 @@ def _find_smaller(
 class _Trials:
     """Questions to a source, whose outputs are judged by the exact answers and each dtype's criterion."""
 
-    def __init__(self, source: Source, criteria: Mapping[str, Criterion]) -> None:
-        self._source, self._criteria = source, criteria
+    def __init__(
+        self,
+        source: Source,
+        criteria: Mapping[str, Criterion],
+        is_known: Callable[[CaseResult, FailingBlock], object],
+    ) -> None:
+        self._source, self._criteria, self._is_known = source, criteria, is_known
         self.asked = 0
 
     def ask(self, block: Block) -> tuple[CaseResult, Observed]:
@@ -197,7 +204,7 @@ class _Trials:
         """Say whether a case fails as the first case does.
 
         Then both have the same tier and kind of failure. Errors also have like messages. Wrong numbers are
-        clearly off, finite as before, and explained by the same variants, if any.
+        clearly off, finite as before, no known mistake's, and explained by the same variants, if any.
         """
         before = first.result
         if not _is_wrong(result) or (result.verdict, result.tier) != (before.verdict, before.tier):
@@ -205,11 +212,13 @@ class _Trials:
         if result.verdict != "failed":
             kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
             return kinds[0] == kinds[1] and mask(result.message) == mask(before.message)
-        if result.worst_ratio < min(_CLEARLY, before.worst_ratio):
+        if result.worst_ratio < min(CLEARLY, before.worst_ratio):
             return False
         if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
             return False
         part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        if self._is_known(result, part):
+            return False
         if not first.variants or part.distances([first.variants])[0, 0] <= 1.0:
             return True
         found = Local([part], Passing([]), 1).explained(first.variants)

@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,53 @@ def test_an_expected_finding_is_none(glob: str, diagnosis: Any, status: int) -> 
     found = fuzzed(small_clip_ignored, 800, expectations=expected)
     assert found.counts["failed"]
     assert found.exit_status == status
+
+
+def test_mistakes_that_are_expected_are_known_together() -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        if question.attributes["clip"] >= 0.09:
+            return run(question)
+        without = replace(question, given=question.given | {"clip": np.inf})
+        return run(without, "linear_before_reset inverted")
+
+    names = ("clip-ignored", "lbr-assumed", "lbr-ignored")
+    expected = [Expectation("*", f"known: {name}", diagnosis=name) for name in names]
+    found = fuzzed(kernel, 800, expectations=expected)
+    assert (found.new, found.exit_status) == ([], 0)
+    reasons = {e.reason for one in found.findings.values() for e in one.expected.values()}
+    assert any("known: clip-ignored; known: lbr-" in reason for reason in reasons)
+    assert fuzzed(kernel, 800, expectations=expected[1:]).new
+
+
+@pytest.mark.parametrize(("noise", "is_new"), [(1e-5, False), (1e-3, True)])
+def test_a_known_mistake_with_larger_rounding_errors_is_known(noise: float, is_new: bool) -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        outputs = small_clip_ignored(question)
+        wrong = question.attributes["clip"] < 0.09 and question.inputs["X"].shape[0] > 2
+        of = np.random.default_rng(question.inputs["X"].size)
+        shape = outputs["Ho"].shape
+        return {"Ho": outputs["Ho"] + (of.uniform(-noise, noise, shape) * wrong).astype(np.float32)}
+
+    expected = [Expectation("*", "known", diagnosis="clip-ignored")]
+    found = fuzzed(kernel, 800, expectations=expected)
+    assert any(one.diagnosis is None for one in found.findings.values())
+    assert bool(found.new) is is_new
+
+
+def test_a_new_mistake_is_not_shrunk_to_a_known_one() -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        outputs = dict(small_clip_ignored(question))
+        if question.attributes["clip"] < 0.09 and question.inputs["X"].shape[0] > 2:
+            outputs["Ho"][2] += np.float32(0.37) * question.inputs["X"][2, 0]
+        return outputs
+
+    expected = [Expectation("*", "known", diagnosis="clip-ignored")]
+    found = fuzzed(kernel, 800, expectations=expected)
+    assert found.new
+    assert [one for one in found.findings.values() if not one.new]
+    found.shrink(FromRuntime(describe_runtime("kernel", kernel)), lambda _: None)
+    for one in found.new:
+        assert {small.question.inputs["X"].shape[0] for small in one.shrunk} == {3}
 
 
 def test_an_expectation_of_one_case_excuses_no_other() -> None:
