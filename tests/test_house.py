@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_640,
     "gen": 5_120,
     "gen/variants": 3_018,
-    "check": 16_959,
-    "check/diagnosis": 3_284,
-    "tests": 31_152,
+    "check": 16_990,
+    "check/diagnosis": 3_283,
+    "tests": 31_200,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_137, 213, 32_666
+PACKAGE, MODULES, WORDS = 31_168, 213, 32_717
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_232}
 """Maximum words of a page."""
