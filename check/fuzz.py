@@ -7,36 +7,31 @@ end. So memory does not grow with the questions.
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError
-from ..cases.files import writing_to
 from ..cases.operators import OPERATORS
 from ..cases.operators.readings import ReadingNames
 from ..cases.operators.readings import about as about_reading
 from ..cases.process import INTERRUPTED, end_if_interrupted
-from ..cases.question import Question
 from ..cases.selection import WHOLE, Shard
 from ..cases.specs.pairs import PairsAsked
 from ..cases.specs.random_space import RandomSpace
 from ..gen.drawing import LAST, bytes_of
 from ..gen.files import open_executor
 from ..gen.making import Made, make_random
-from ..gen.posed import Posed, answered_block, write_answered
+from ..gen.posed import answered_block
 from ..vectors.block import Block
 from ..vectors.case import rows_of
-from ..vectors.vector_set import VectorSet, open_set
+from ..vectors.vector_set import VectorSet
 from .again import Again, describe_change, other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
@@ -50,7 +45,7 @@ from .judging.grade import Grade
 from .judging.judge import judge_blocks
 from .observed.isolated import GONE
 from .observed.source import Observed, Source, observe_block, stack_replies
-from .shrink import SHRUNK, Shrunk, shrink
+from .shrink import Shrunk, shrink
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
 """Questions of the first chunk, and maximum questions and bytes of later ones, each twice the one before."""
@@ -469,7 +464,7 @@ def _made_ahead(
     """
     ahead: deque[tuple[int, int, Future[Made]]] = deque()
     most = _chunk(streams, seed)
-    asked = _split(ranges, lambda: min(most, pace()))
+    asked = split(ranges, lambda: min(most, pace()))
     with open_executor(jobs) as executor:
         while True:
             for start, stop in itertools.islice(asked, jobs + 1 - len(ahead)):
@@ -481,7 +476,7 @@ def _made_ahead(
             yield start, stop, future.result()
 
 
-def _split(ranges: Iterable[tuple[int, int]], most: Callable[[], int]) -> Iterator[tuple[int, int]]:
+def split(ranges: Iterable[tuple[int, int]], most: Callable[[], int]) -> Iterator[tuple[int, int]]:
     """Split ranges of numbers into chunks, each at most twice as long as the one before."""
     size = FIRST
     for start, end in ranges:
@@ -508,58 +503,3 @@ def _chunk(streams: Sequence[tuple[RandomSpace, str]], seed: int) -> int:
         with suppress(GrucibleError):
             sizes.append(bytes_of(space.case(dtype, seed, number)))
     return max(1, min(CHUNK, CHUNK_BYTES * len(sizes) // max(1, sum(sizes))))
-
-
-def check_out(folder: Path) -> None:
-    """Raise GrucibleError where `write_found` could not write: before long work rather than after it."""
-    there = next(one for one in (folder, *folder.resolve().parents) if one.exists())
-    if not os.access(there, os.W_OK):
-        raise GrucibleError(f"{folder}: cannot be written; name another directory")
-    for name in OPERATORS:
-        _found_before(folder / f"{name}.h5")
-
-
-def _found_before(path: Path) -> list[Question]:
-    """Read the questions in a file of what was found. Raises GrucibleError for a file of other cases."""
-    if not path.exists():
-        return []
-    there = open_set(path)
-    if [file.prefix for file in there.files] != [f"{path.stem}/{SHRUNK}/"]:
-        raise GrucibleError(f"{path}: holds other cases than those that fuzz finds; move it away")
-    return [question for _, block in there.blocks() for question in block.questions()]
-
-
-def write_found(found: Fuzzed, folder: Path) -> list[Path]:
-    """Write the cases of new findings to a vector file for each operator, with what is there already."""
-    posed: dict[str, dict[str, Question]] = {}
-    for one in found.new:
-        for question in one.questions():
-            posed.setdefault(question.operator, {})[question.id] = question
-    paths = list[Path]()
-    if not posed:
-        return paths
-    with _locked(folder):
-        for operator, questions in posed.items():
-            path = folder / f"{operator}.h5"
-            questions = {one.id: one for one in _found_before(path)} | questions
-            name = f"{found.runtime} {found.version}".strip()
-            about = f"found by grucible fuzz, which {name} gets wrong"
-            write_answered(path, [Posed(i, lambda q=q: q) for i, q in questions.items()], about)  # type: ignore[misc]
-            paths.append(path)
-    return paths
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Make a folder, and wait until no other run writes into it."""
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        if sys.platform != "win32":
-            import fcntl
-
-            place = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, place)
-            with suppress(OSError):  # a network disk that locks no folder
-                fcntl.flock(place, fcntl.LOCK_EX)
-        yield

@@ -22,7 +22,8 @@ from ...gen.cluster import SCHEDULER, open_cluster
 from ...vectors.vector_set import open_set
 from ..clustered import fuzz_there, remote_runtime, shrink_there
 from ..expecting import load_expectations
-from ..fuzz import Fuzzed, check_out, fuzz, write_found
+from ..found import check_out, write_found
+from ..fuzz import Fuzzed, fuzz
 from ..fuzz_report import BEGINS, fuzz_value
 from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria

@@ -25,16 +25,8 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import ABSENT
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
-from grucible.check.fuzz import (
-    EXPLAINED,
-    PASSED,
-    UNDIAGNOSED,
-    UNEXPLAINED,
-    Fuzzed,
-    _found_before,
-    fuzz,
-    write_found,
-)
+from grucible.check.found import _found_before, write_found
+from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
@@ -284,7 +276,7 @@ def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
         locked.append(path)
         return _found_before(path)
 
-    monkeypatch.setattr("grucible.check.fuzz._found_before", before)
+    monkeypatch.setattr("grucible.check.found._found_before", before)
     write_found(once_more, tmp_path)
     fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(place)
