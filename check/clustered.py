@@ -14,7 +14,7 @@ from ..cases.question import Question
 from ..cases.selection import Shard
 from ..cases.specs.random_space import RandomSpace
 from ..gen.cluster import Cluster, TaskLost
-from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, start_fuzzing
+from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, split, start_fuzzing
 from .grouping import FuzzFinding
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
@@ -24,7 +24,9 @@ from .protocol.header import Reply
 
 PARTS = 4
 """Minimum parts of the work for each thread of a worker, so that all end at about the same time."""
-
+TASK = 32
+"""Questions of the first tasks; later ones have as many as each thread has answered: Ctrl-C loses what is
+under way."""
 
 _IDLE: dict[tuple[Remote, bool], list[RuntimePool]] = {}
 """The idle processes of runtimes on this worker."""
@@ -121,19 +123,16 @@ def fuzz_there(
     began = time.monotonic()
     size = max(1, min(CHUNK, (cases or CHUNK << 20) // (PARTS * cluster.threads)))
 
+    def most() -> int:
+        return min(size, max(TASK, found.asked_to // cluster.threads))
+
     def tasks() -> Iterator[tuple[Any, ...]]:
-        for start, end in question_ranges(cases, shard):
-            for at in range(start, end, size):
-                left = seconds and seconds - (time.monotonic() - began)
-                if found.stopped or (left is not None and left <= 0):
-                    return
-                given = {
-                    "dtypes": dtypes,
-                    "seed": seed,
-                    "seconds": left,
-                    "expectations": expectations,
-                }
-                yield fuzz_part, remote, spaces, criteria, [(at, min(at + size, end))], given
+        for one in split(question_ranges(cases, shard), most):
+            left = seconds and seconds - (time.monotonic() - began)
+            if found.stopped or (left is not None and left <= 0):
+                return
+            given = {"dtypes": dtypes, "seed": seed, "seconds": left, "expectations": expectations}
+            yield fuzz_part, remote, spaces, criteria, [one], given
 
     try:
         for task, part in cluster.in_order(tasks()):

@@ -23,13 +23,18 @@ import pytest
 
 from grucible import GrucibleError
 from grucible.cases.question import Question
+from grucible.cases.selection import WHOLE
 from grucible.cases.specs.expand import expand
+from grucible.cases.specs.random_space import usual_space
 from grucible.cases.specs.spec_file import find_specs
-from grucible.check.clustered import RuntimeThere, remote_runtime
+from grucible.check.clustered import TASK, RuntimeThere, fuzz_there, remote_runtime
+from grucible.check.fuzz import CHUNK, Fuzzed
+from grucible.check.grouping import Findings
+from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.pool import ASKED, RUN_BYTES
 from grucible.check.protocol.header import Reply
 from grucible.check.verdict import Demand, judge
-from grucible.gen.cluster import Cluster, TaskLost, open_cluster
+from grucible.gen.cluster import AHEAD, Cluster, TaskLost, open_cluster
 from grucible.gen.files import _made
 from grucible.vectors.hdf5 import CORE
 from grucible.vectors.vector_set import load_vectors, open_set
@@ -225,6 +230,40 @@ def test_questions_of_a_lost_task_are_missing() -> None:
     counts = Counter((one.verdict, one.message) for one in report.results)
     assert counts.keys() == {("missing", str(lost)), ("unsupported", "not here")}
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
+
+
+def test_the_first_tasks_of_fuzzing_are_small() -> None:
+    spaces, criteria = [usual_space("openvino.GRUCell-3")], chosen_criteria()
+    sizes, lost = list[int](), list[int]()
+
+    class Idle(Cluster):
+        threads = 2
+
+        def __init__(self) -> None:
+            pass
+
+        def on_each(self, *_: Any) -> dict[str, Any]:
+            return {"tcp://here": ("mine", "1")}
+
+        def submit(self, _: Any, /, *given: Any) -> Future[Any]:
+            [(start, stop)], future = given[3], Future[Any]()
+            sizes.append(stop - start)
+            future.set_result(Fuzzed("mine", "1", 0, (), {}, Findings(), ranges=[(0, start, stop)]))
+            return future
+
+    def advance(found: Fuzzed) -> None:
+        lost.append(sum(sizes) - found.asked_to)
+        assert lost[-1] <= (AHEAD * 2 + 1) * max(TASK, found.asked_to // 2)
+        if sizes[-1] == CHUNK:
+            raise KeyboardInterrupt
+
+    found = fuzz_there(
+        Idle(), remote_runtime(RUNTIME, 60, None), spaces, criteria, dtypes=(), seed=0, cases=None,
+        seconds=None, shard=WHOLE, expectations=(), advance=advance,
+    )  # fmt: skip
+    assert found.interrupted
+    assert lost[0] == AHEAD * 2 * TASK
+    assert sizes == sorted(sizes)
 
 
 def test_a_runtime_that_was_changed_is_loaded_anew(
