@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_640,
     "gen": 5_120,
     "gen/variants": 3_018,
-    "check": 16_990,
+    "check": 17_003,
     "check/diagnosis": 3_283,
-    "tests": 31_200,
+    "tests": 31_231,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_168, 213, 32_717
+PACKAGE, MODULES, WORDS = 31_181, 214, 32_728
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_232}
 """Maximum words of a page."""
