@@ -32,7 +32,7 @@ from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
 from ..scripts.script import has_script
 from ..trace import WHOLE, Traced, trace
-from .findings import how_far_off, notes, plainest, sentence
+from .findings import how_far_off, may_trace, notes, plainest, sentence
 from .show import asked_lines
 from .terminal import arithmetic_rows, headline, report_lines, table_rows
 from .trace import against_lines, step_lines
@@ -170,6 +170,7 @@ def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
     results = {result.id: result for result in report.results}
     found = [results.get(case_id) for case_id in ids]
     numbers, by_case = _explanations(report), report.diagnosis.by_case
+    required = {dtype: str(grade.required) for dtype, grade in report.grades.items()}
     return {
         "name": f"{report.runtime} {report.runtime_version}".strip(),
         "vectors": "" if report.vectors == CORE else report.vectors,
@@ -179,7 +180,8 @@ def _runtime(report: Report, ids: Sequence[str], number: int) -> dict[str, Any]:
         "script": has_script(report.asked),
         "outputs": report.outputs,
         "growth": {dtype: _growth(growth) for dtype, growth in report.growth.items()},
-        "required": {dtype: str(grade.required) for dtype, grade in report.grades.items()},
+        "required": required,
+        "traces": [one and may_trace(one.dtype, required.get(one.dtype), one.message) for one in found],
         "verdicts": [one.verdict[0] if one else "-" for one in found],
         "ratio": [_ratio(one) for one in found],
         "where": [one.where if one else "" for one in found],

@@ -16,7 +16,8 @@ import pytest
 
 from grucible import Report, verify
 from grucible.cases.console import WORDS
-from grucible.check.judging.grade import Growth
+from grucible.check.judging.criterion import chosen_criteria
+from grucible.check.judging.grade import Grade, Growth
 from grucible.check.reports.html import html_page
 
 from .browser import BROWSER, Shown
@@ -96,6 +97,11 @@ def test_a_case_opens_with_what_it_asks(tmp_path: Path) -> None:
     for command in ("show", "trace", "shrink"):
         assert f"grucible {command} {result.id}" in text
     assert "--runtime 'exec: ./my gru'" in text
+    grades = {dtype: Grade(dtype, one) for dtype, one in chosen_criteria(rtol=1e-3).items()}
+    page = written(tmp_path, replace(wrong_report(), asked="exec: ./my gru", grades=grades))
+    text = html.unescape(re.sub("<[^>]*>", " ", Shown(page, f"#case={result.id}").case))
+    assert f"grucible show {result.id}" in text
+    assert "grucible trace" not in text  # it judges by the usual tolerances
 
 
 def test_charts_reach_as_far_as_the_numbers(tmp_path: Path) -> None:

@@ -219,15 +219,16 @@ function body(runtime, i, told) {
     parts.push(section("What it asks", asked(i)));
     if (runtime.verdicts[i] === "f") parts.push(make("p", { class: "note" }, "The values of this case are not in this page: it holds those of the plainest failures that were kept for the diagnosis. A report of this case alone has them: check with --select and its id."));
   }
-  parts.push(section("Go on from here", ...commands(runtime, cases.id[i]).map((line) => make("div", { class: "command" }, make("pre", { tabindex: 0 }, line), copying(line, "this command")))));
+  parts.push(section("Go on from here", ...commands(runtime, i).map((line) => make("div", { class: "command" }, make("pre", { tabindex: 0 }, line), copying(line, "this command")))));
   return make("div", { class: "body" }, ...parts);
 }
 
 /** What tells more of a case. A runtime is named as the user did: what it calls itself may be any command. */
-function commands(runtime, id) {
-  const operands = [...(runtime.vectors ? [runtime.vectors] : []), id], dashed = operands.some((word) => word.startsWith("-"));
+function commands(runtime, i) {
+  const operands = [...(runtime.vectors ? [runtime.vectors] : []), cases.id[i]], dashed = operands.some((word) => word.startsWith("-"));
   const line = (name, ...options) => ["grucible", name, ...(dashed ? [...options, "--", ...operands] : [...operands, ...options])].map(quoted).join(" ");
   const script = runtime.script ? [line("show", "--script", runtime.asked)] : [];
+  if (!runtime.traces[i]) return [line("show"), ...script];
   if (runtime.asked) return [line("show"), line("trace", "--runtime", runtime.asked), line("shrink", "--runtime", runtime.asked), ...script];
   return runtime.outputs ? [line("show"), line("trace", "--against", runtime.outputs)] : [line("show")];
 }
