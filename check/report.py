@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..cases.console import escape
 from ..cases.errors import GrucibleError
@@ -37,6 +37,15 @@ def in_words(reach: Mapping[str, tuple[int, int]]) -> Iterator[str]:
     for word, operators in (("supported", whole), ("in part", partly), ("not supported", none)):
         if operators:
             yield f"{word}: {', '.join(operators)}"
+
+
+def verdict_of(counts: Mapping[Any, int], *, wrong: bool, incomplete: bool) -> str:
+    """Return `does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
+    if wrong:
+        return "does not conform"
+    if incomplete or counts["missing"]:
+        return "incomplete"
+    return "conforms where supported" if counts["unsupported"] else "conforms"
 
 
 class ModelSeen(NamedTuple):
@@ -118,12 +127,9 @@ class Report:
     @property
     def verdict(self) -> str:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
-        if any(result.wrong for result in self.results) or any(r.wrong for r in self.refusals):
-            return "does not conform"
-        nothing = self._nothing
-        if self.unfinished or self.counts["missing"] or nothing or self.unjudged:
-            return "incomplete"
-        return "conforms where supported" if self.counts["unsupported"] else "conforms"
+        wrong = any(one.wrong for one in (*self.results, *self.refusals))
+        incomplete = self.unfinished or self._nothing or bool(self.unjudged)
+        return verdict_of(self.counts, wrong=wrong, incomplete=incomplete)
 
     @property
     def unfinished(self) -> bool:

@@ -15,6 +15,7 @@ from ...vectors.case import REQUIRED
 from ...vectors.digest import published_pairs, root_of
 from ..judging.case_result import DECIDING
 from ..refusals import ACCEPTED
+from ..report import verdict_of
 from ..stored import (
     ComparedCase,
     FewKeys,
@@ -120,7 +121,7 @@ def claim_of(file: bytes, name: str = "", machine: str = "") -> dict[str, Any]:
 
 
 def _judged(report: _Claimed, operator: str, dtype: str, cases: Sequence[_Case]) -> dict[str, Any]:
-    """Count the cases of an operator and dtype, and give their verdict, by the rules of the report's."""
+    """Count the cases of an operator and dtype, and give their verdict."""
     counts = Counter(one.verdict for one in cases)
     refused = any(one.must_support and one.verdict == "unsupported" for one in cases)
     accepted = any(
@@ -129,15 +130,11 @@ def _judged(report: _Claimed, operator: str, dtype: str, cases: Sequence[_Case])
         for one in report.refusals
     )
     decided = any(one.verdict == "passed" and one.judged_by != "nothing" for one in cases)
-    unjudged = report.model is not None and report.model.unjudged
-    if counts["failed"] or counts["error"] or refused or accepted:
-        verdict = "does not conform"
-    elif counts["unsupported"] == len(cases):
+    unjudged = report.model is not None and bool(report.model.unjudged)
+    wrong = bool(counts["failed"] or counts["error"] or refused or accepted)
+    verdict = verdict_of(counts, wrong=wrong, incomplete=report.left_out or unjudged or not decided)
+    if not wrong and counts["unsupported"] == len(cases):
         verdict = "unsupported"
-    elif report.left_out or unjudged or counts["missing"] or not decided:
-        verdict = "incomplete"
-    else:
-        verdict = "conforms where supported" if counts["unsupported"] else "conforms"
     return {"verdict": verdict, "passed": counts["passed"], "cases": len(cases)}
 
 
