@@ -121,28 +121,15 @@ def write_answered(
         made_from=json.dumps({"imported": about, "generator": GENERATOR}, sort_keys=True),
     ) as writer:
         for key in sorted(blocks, key=lambda key: key.path):
-            members = sorted(blocks[key], key=lambda one: one.id)
-            attributes = members[0].read().attributes
-            most = chunk_size(case_bytes(OPERATORS[key.operator], attributes, dict(key.sizes)))
             found = []
-            for start in range(0, len(members), most):
-                questions = [one.read() for one in members[start : start + most]]
-                ids, inputs = (
-                    [one.id for one in questions],
-                    stacked([one.inputs for one in questions]),
-                )
-                block, reasons = answer_stacked(key, ids, [one.given for one in questions], inputs)
-                unanswered |= {ids[row]: why for row, why in reasons.items()}
-                if block is not None:
-                    _check_nonportable(block)
-                    size += block.nbytes
-                    found.append(block)
+            for block in _answered(key, blocks[key], unanswered, advance):
+                size += block.nbytes
+                found.append(block)
                 if size > MOST_BYTES:
                     raise GrucibleError(
                         f"{path}: would hold more than {MOST_BYTES >> 20} MiB; import the cases in parts, "
                         "each to a file of its own"
                     )
-                advance(len(questions))
             if found:
                 writer.write_block(key, found)
             del found  # free memory before the next blocks, and before the file is built
@@ -150,6 +137,27 @@ def write_answered(
             first = next(iter(unanswered))
             raise GrucibleError(f"no case can be answered; {first}: {unanswered[first]}")
     return Imported(path, len(posed) - len(unanswered), writer.content_sha256, unanswered)
+
+
+def _answered(
+    key: BlockKey,
+    posed: Sequence[Posed],
+    unanswered: dict[str, str],
+    advance: Callable[[int], None],
+) -> Iterator[Block]:
+    """Yield questions of one key with their answers, some at a time; tell why others are `unanswered`."""
+    members = sorted(posed, key=lambda one: one.id)
+    attributes = members[0].read().attributes
+    most = chunk_size(case_bytes(OPERATORS[key.operator], attributes, dict(key.sizes)))
+    for start in range(0, len(members), most):
+        questions = [one.read() for one in members[start : start + most]]
+        ids, inputs = [one.id for one in questions], stacked([one.inputs for one in questions])
+        block, reasons = answer_stacked(key, ids, [one.given for one in questions], inputs)
+        unanswered |= {ids[row]: why for row, why in reasons.items()}
+        if block is not None:
+            _check_nonportable(block)
+            yield block
+        advance(len(questions))
 
 
 def _check_nonportable(block: Block) -> None:

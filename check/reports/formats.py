@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ...cases.console import escape, escape_commands
+from ...cases.operators.readings import ReadingNames
 from ...cases.strict_json import encode_number, format_json, strict_json
 from ...gen.tolerances.classes import CLASSES
 from ...vectors.digest import VERSION
@@ -77,16 +78,7 @@ def report_value(report: Report) -> dict[str, Any]:
         "hints": list(report.diagnosis.hints),
         "unanswered": list(dict.fromkeys(chain(*report.diagnosis.unanswered.values()))),
         "asked_again": report.asked_again,
-        "readings": {
-            ledger: {
-                "followed": [
-                    {"reading": " and ".join(names) or None, "cases": count}
-                    for names, count in followed.most_common()
-                ],
-                "consistent": len(followed) == 1,
-            }
-            for ledger, followed in report.readings_followed.items()
-        },
+        "readings": {ledger: _readings(one) for ledger, one in report.readings_followed.items()},
         "expectations": [_use(use) for use in report.uses],
         "allow_stale": report.allow_stale,
         "cases": [case_value(result) | _explained(report, result) for result in report.results],
@@ -94,6 +86,16 @@ def report_value(report: Report) -> dict[str, Any]:
     refusals = [refusal_value(one) for one in report.refusals]
     model = {"model": report.model._asdict()} if report.model else {}
     return value | ({"refusals": refusals} if refusals else {}) | model
+
+
+def _readings(followed: Counter[ReadingNames]) -> dict[str, Any]:
+    return {
+        "followed": [
+            {"reading": " and ".join(names) or None, "cases": count}
+            for names, count in followed.most_common()
+        ],
+        "consistent": len(followed) == 1,
+    }
 
 
 BY_FILE = ("elements", "vacuous", "undeciding", "steps_alone")
