@@ -20,14 +20,14 @@ LINES = {
     "top": 267,
     "cases": 6_151,
     "vectors": 2_640,
-    "gen": 5_120,
+    "gen": 5_128,
     "gen/variants": 3_018,
-    "check": 17_003,
+    "check": 17_010,
     "check/diagnosis": 3_283,
-    "tests": 31_231,
+    "tests": 31_237,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_181, 214, 32_728
+PACKAGE, MODULES, WORDS = 31_196, 214, 32_728
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_232}
 """Maximum words of a page."""
