@@ -127,7 +127,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """`does not conform`, `incomplete`, `conforms where supported` or `conforms`."""
-        wrong = any(one.wrong for one in (*self.results, *self.refusals))
+        wrong = any(r.wrong for r in self.results) or any(r.wrong for r in self.refusals)
         incomplete = self.unfinished or self._nothing or bool(self.unjudged)
         return verdict_of(self.counts, wrong=wrong, incomplete=incomplete)
 

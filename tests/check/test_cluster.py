@@ -245,7 +245,7 @@ def test_the_first_tasks_of_fuzzing_are_small() -> None:
         def on_each(self, *_: Any) -> dict[str, Any]:
             return {"tcp://here": ("mine", "1")}
 
-        def submit(self, _: Any, /, *given: Any) -> Future[Any]:
+        def submit(self, _: Any, /, *given: Any) -> Future[Any]:  # type: ignore[override]
             [(start, stop)], future = given[3], Future[Any]()
             sizes.append(stop - start)
             future.set_result(Fuzzed("mine", "1", 0, (), {}, Findings(), ranges=[(0, start, stop)]))

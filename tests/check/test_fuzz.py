@@ -311,11 +311,11 @@ def test_mistakes_that_are_expected_are_known_together() -> None:
     def kernel(question: Question) -> Mapping[str, Array]:
         if question.attributes["clip"] >= 0.09:
             return run(question)
-        without = replace(question, given=question.given | {"clip": np.inf})
+        without = replace(question, given={**question.given, "clip": np.inf})
         return run(without, "linear_before_reset inverted")
 
     names = ("clip-ignored", "lbr-assumed", "lbr-ignored")
-    expected = [Expectation("*", f"known: {name}", diagnosis=name) for name in names]
+    expected = [Expectation("*", f"known: {name}", diagnosis=(name,)) for name in names]
     found = fuzzed(kernel, 800, expectations=expected)
     assert (found.new, found.exit_status) == ([], 0)
     reasons = {e.reason for one in found.findings.values() for e in one.expected.values()}
@@ -332,7 +332,7 @@ def test_a_known_mistake_with_larger_rounding_errors_is_known(noise: float, is_n
         shape = outputs["Ho"].shape
         return {"Ho": outputs["Ho"] + (of.uniform(-noise, noise, shape) * wrong).astype(np.float32)}
 
-    expected = [Expectation("*", "known", diagnosis="clip-ignored")]
+    expected = [Expectation("*", "known", diagnosis=("clip-ignored",))]
     found = fuzzed(kernel, 800, expectations=expected)
     assert any(one.diagnosis is None for one in found.findings.values())
     assert bool(found.new) is is_new
@@ -345,7 +345,7 @@ def test_a_new_mistake_is_not_shrunk_to_a_known_one() -> None:
             outputs["Ho"][2] += np.float32(0.37) * question.inputs["X"][2, 0]
         return outputs
 
-    expected = [Expectation("*", "known", diagnosis="clip-ignored")]
+    expected = [Expectation("*", "known", diagnosis=("clip-ignored",))]
     found = fuzzed(kernel, 800, expectations=expected)
     assert found.new
     assert [one for one in found.findings.values() if not one.new]
