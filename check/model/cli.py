@@ -57,6 +57,9 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
               help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; torch, torch-onnx or "
               "torch-onnx-legacy for a module; or package.module:function, which takes the path of a "
               "model and its inputs by name, and returns its outputs by name.")  # fmt: skip
+@click.option("--module", multiple=True, callback=_only, metavar="./FILE.py:FUNCTION",
+              help="Makes the nn.Module of which FILE, in ONNX, was exported: each GRU in the file is judged "
+              "as the module's, and what it stores is compared with the module.")  # fmt: skip
 @click.option("--inputs", type=click.Path(exists=True, dir_okay=False), metavar="FILE.npz",
               multiple=True, callback=_only,
               help="The model's inputs, by name; without it they are drawn.")  # fmt: skip
@@ -74,6 +77,7 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 def model_command(
     file: str,
     runtime: str,
+    module: str | None,
     inputs: str | None,
     sizes: dict[str, int],
     save: Path | None,
@@ -98,7 +102,8 @@ def model_command(
         for place, mark in ((save, VECTORS), (outputs_place(save), OUTPUTS)):
             prepare_place(place if save.suffix == ".h5" else place / "layers.h5", mark)
     chosen = chosen_criteria(**criteria)
-    seen = _observe(file, runtime, inputs, json.dumps(sizes), timeout, memory)
+    asked = file, runtime, inputs, json.dumps(sizes), module
+    seen = _observe(asked, timeout, memory)
     with _place(save) as place:
         report = _judge(seen, place, Demand(chosen, layers=seen["layers"]))
         known = {name: seen[name] for name in ("layers", "unjudged", "notes")}
@@ -122,14 +127,12 @@ def _place(save: Path | None) -> Iterator[Path]:
         yield Path(folder) / "layers"
 
 
-def _observe(
-    file: str, runtime: str, inputs: str | None, sizes: str, timeout: int, memory: int | None
-) -> Tree:
-    """Run the model in a process of its own. Raises GrucibleError."""
-    asked = file, runtime, inputs, sizes
+def _observe(asked: tuple[Any, ...], timeout: int, memory: int | None) -> Tree:
+    """Run the model in a process of its own, with the arguments of observe_model. Raises GrucibleError."""
     try:
         return parse_apart(observe_model, *asked, seconds=timeout, memory=memory)
     except NotParsed as error:
+        file, runtime, *_ = asked
         raise GrucibleError(f"{file}: {runtime} gave no outputs ({error})") from None
 
 
@@ -143,7 +146,9 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
             not_judged(unjudged, layers[case_id], why)
     prefixes = {"/".join(case_id.split("/")[:2]) for case_id in layers}
     vectors = open_set(place, [f"{one}/*" for one in sorted(prefixes)])  # a folder may hold more
-    report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand)
+    with show_progress("judging", len(vectors)) as progress:
+        told = progress.advance, progress.begin
+        report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand, *told)
     runs = Counter(layers.values())
     nothing: dict[str, Counter[str]] = defaultdict(Counter)
     for result in report.results:
@@ -151,6 +156,9 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
             nothing[layers[result.id]]["NaN, infinity, or numbers near overflow"] += 1
         elif result.judged_by == "nothing":
             nothing[layers[result.id]]["more is admitted than most values are"] += 1
+    wrong = {layers[result.id] for result in report.results if result.wrong}
+    for name in seen["differs"].keys() - wrong:
+        not_judged(unjudged, name, "it passes, but what the file stores is not the module's")
     for name, whys in nothing.items():
         count = whys.total()
         share = f"{count} of {plural(runs[name], 'run')} decide{'s' * (count == 1)} nothing"

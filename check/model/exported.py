@@ -1,22 +1,29 @@
-"""A PyTorch module through an exporter: the file's GRUs, judged by the questions of the module's layers.
+"""A PyTorch module and the file that was exported of it: the file's GRUs, judged by the module's questions.
 
 A layer's question has the module's attributes and weights, and the input that the file's node got. So a layer
-that was exported as something else is wrong, although its node is right for itself.
+that was exported as something else is wrong, although its node is right for itself. What the file stores is
+also compared with the module, number by number.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ...cases.console import format_error
 from ...cases.conversion import NotExpressible, ask
-from ...cases.dtypes import Arrays
+from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
+from ...cases.operators.layout import gru_inputs
 from ...cases.operators.onnx import GRU
 from ...cases.operators.torch import GRU as TORCH_GRU
+from ...cases.question import Question, QuestionError
+from ..reports.text import plural
 from ..runtimes.posed import TORCH
 from ..runtimes.torch import make_file
 from .network import Layer, Network, Tap
@@ -31,20 +38,25 @@ _WEIGHTS = {t.name for t in GRU.inputs if t.role in ("w", "r", "b")}
 
 
 class ExportedNetwork(Network):
-    """The file that an exporter makes of a module, and beside it the module itself."""
+    """The file that was exported of a module, and beside it the module itself.
+
+    Without a `module`, `file` is the module, and the runtime is an exporter.
+    """
 
     beside = "in the module itself"
 
-    def __init__(self, file: str, runtime: str) -> None:
+    def __init__(self, file: str, runtime: str, module: str | None = None) -> None:
         super().__init__(file, runtime)
-        if runtime not in EXPORTERS:
+        if module is None and runtime not in EXPORTERS:
             raise GrucibleError(
                 f"{file}: a module goes through {' or '.join(EXPORTERS)}, not {runtime}"
             )
-        self._module = TorchNetwork(file, "torch")
-        self.ports = self._module.ports
-        self._exported: OnnxNetwork | None = None
-        self.version = f"{self._module.version} and onnxruntime"
+        self._module = TorchNetwork(module or file, "torch")
+        self._exported = OnnxNetwork(file, runtime) if module else None
+        self.ports = (self._exported or self._module).ports
+        self.version = (
+            self._exported.version if self._exported else f"{self._module.version} and onnxruntime"
+        )
 
     def _file(self, feeds: Arrays) -> tuple[OnnxNetwork, Arrays]:
         """Export the module, once; return the file's network and its inputs."""
@@ -68,38 +80,105 @@ class ExportedNetwork(Network):
         names = [one.name for one in self._exported.ports]
         return self._exported, {name: feeds[name] for name in names if name in feeds}
 
+    def _feeds(self, feeds: Arrays) -> Arrays:
+        """Name a file's inputs as the module does: by their names, else by their order; in its dtype."""
+        names = [one.name for one in self._module.ports]
+        if not feeds.keys() <= {*names}:
+            if len(feeds) > len(names):
+                takes = (
+                    f"takes {', '.join(names) or 'no inputs'}; the file takes {', '.join(feeds)}"
+                )
+                raise GrucibleError(f"{self._module.file}: {takes}; was it exported of this?")
+            feeds = dict(zip(names, feeds.values(), strict=False))
+        return {name: self._module.cast(array) for name, array in feeds.items()}
+
     def run(self, feeds: Arrays) -> Arrays:
         """Call the module; its outputs are what the file's must be."""
-        found = self._module.run(feeds)
+        found = self._module.run(self._feeds(feeds))
         return {f"output {number}": array for number, array in enumerate(found.values(), 1)}
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
         """Run module and file; a layer has the module's weights, and what its node got and gave."""
-        asked, (exported, given) = self._module.run_visibly(feeds), self._file(feeds)
+        asked = self._module.run_visibly(self._feeds(feeds))
+        exported, given = self._file(feeds)
         own, values = exported.run(given), exported.run_visibly(given)
         found = {f"output {number}": array for number, array in enumerate(own.values(), 1)}
         calls = [one for one in self._module.layers if one.operator is TORCH_GRU]
         cells = {one.name for one in self._module.layers if one.operator is not TORCH_GRU}
-        self.unseen |= self._module.unseen | dict.fromkeys(
-            cells, "exporters write no GRU for a cell"
-        )
+        self.unseen |= exported.unseen | self._module.unseen
+        self.unseen |= dict.fromkeys(cells, "exporters write no GRU for a cell")
         if len(calls) != len(exported.layers):
-            why = f"the file has {len(exported.layers)} GRU nodes for {len(calls)} layers of the module"
+            layers = plural(len(calls), "layer")
+            why = f"the file has {len(exported.layers)} GRU nodes for {layers} of the module"
             self.unseen |= {one.name: why for one in calls}
             return found
         for call, node in zip(calls, exported.layers, strict=True):
             try:
-                question = ask(call.question(asked, ())[0], GRU).question
-            except NotExpressible as why:
+                found |= self._pair(
+                    call, ask(call.question(asked, ())[0], GRU).question, node, values
+                )
+            except (NotExpressible, QuestionError) as why:
                 self.unseen[call.name] = str(why)
-                continue
-            inputs = {n: a for n, a in question.inputs.items() if n in _WEIGHTS}
-            for name in question.inputs.keys() - _WEIGHTS:
-                tap = node.inputs.get(name)
-                inputs[name] = np.asarray(values[tap.name]) if tap else question.inputs[name]
-            arrays = inputs | {name: values[tap.name] for name, tap in node.outputs.items()}
-            found |= {f"{call.name}/{name}": array for name, array in arrays.items()}
-            taps = {name: Tap(f"{call.name}/{name}") for name in arrays}
-            takes, gives = ({n: taps[n] for n in some} for some in (inputs, node.outputs))
-            self.layers.append(Layer(call.name, GRU, question.given, takes, gives))
+        self.notes += [f"layer {name}: the file's {why}" for name, why in self.differs.items()]
+        if len(self.layers) == len(calls) and not self.differs:
+            self.notes.append(
+                "the file's GRUs have the module's attributes and weights, number by number"
+            )
         return found
+
+    def _pair(self, call: Layer, question: Question, node: Layer, values: Arrays) -> Arrays:
+        """Add the layer that asks a node what the module's layer asks; return its values.
+
+        Note in what the node differs. Raises QuestionError where the node's values make no question.
+        """
+        stored, outputs = node.question(values, ())
+        kind = stored.inputs["W"].dtype
+        inputs = {n: a.astype(kind) for n, a in question.inputs.items() if n in _WEIGHTS}
+        if any((inputs[name] != question.inputs[name]).any() for name in inputs):
+            self.notes = [
+                f"the module's weights are {question.dtype}, and are rounded to the file's {stored.dtype}"
+            ]
+        if differs := "; ".join(_differences(question.attributes, inputs, stored)):
+            self.differs[call.name] = differs
+        for name in question.inputs.keys() - _WEIGHTS:
+            inputs[name] = stored.inputs.get(name, question.inputs[name])
+        given = {**question.given, "layout": stored.attributes["layout"]}
+        named = {f"{call.name}/{name}": array for name, array in (inputs | outputs).items()}
+        takes, gives = ({n: Tap(f"{call.name}/{n}") for n in some} for some in (inputs, outputs))
+        self.layers.append(Layer(call.name, GRU, given, takes, gives))
+        return named
+
+
+def _differences(asked: Mapping[str, Any], weights: Arrays, stored: Question) -> Iterator[str]:
+    """Yield in what a node differs from the attributes and weights that the module asks for."""
+    has = stored.attributes
+    for name in asked.keys() - {"layout"}:
+        if has[name] != asked[name]:
+            yield f"{name} is {has[name]}, the module's {asked[name]}"
+    for name in ("W", "R"):
+        if stored.inputs[name].shape != weights[name].shape:
+            yield f"{name} has shape {stored.inputs[name].shape}, the module's {weights[name].shape}"
+            return
+    given = {name: stored.inputs[name] for name in _WEIGHTS if name in stored.inputs}
+    mine, other = (_parts(has, one, stored.inputs["X"]) for one in (given, weights))
+    found: dict[str, list[str]] = defaultdict(list)
+    for part, array in mine.items():
+        if not np.array_equal(array, other[part]):
+            same = [name for name, one in other.items() if np.array_equal(array, one)]
+            what = f"the module's {same[0]}" if same else "not the module's"
+            found[what if array.any() else "0"].append(part)
+    for what, parts in found.items():
+        off = max(float(np.abs(mine[part] - other[part]).max()) for part in parts)
+        apart = f" (up to {off:.2g} off)" if what == "not the module's" else ""
+        yield f"{', '.join(parts)} {'is' if len(parts) == 1 else 'are'} {what}{apart}"
+
+
+def _parts(attributes: Mapping[str, Any], weights: Arrays, x: Array) -> Arrays:
+    """Split a node's weights by gate under ONNX's names, such as Rbh, as float64; no B is zeros."""
+    of, hidden = GRU.notation, weights["R"].shape[-1]
+    absent = {"X": x, "B": np.zeros((len(weights["R"]), 6 * hidden), x.dtype)}
+    given = gru_inputs(GRU, attributes, absent | weights)
+    found = {of.of_gate(of.w, gate): array for gate, array in given.w.items()}
+    found |= {of.of_gate(of.u, gate): array for gate, array in given.r.items()}
+    found |= {of.part(part): array for part, array in given.b.items()}
+    return {name: array.astype(np.float64) for name, array in found.items()}

@@ -111,7 +111,8 @@ class Network(ABC):
     """An opened model, and the runtime that runs it.
 
     `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
-    that are not among `layers`. `beside` says what `run` differs in, and `none` what a model without any
+    that are not among `layers`; `differs` says how a layer is not the one of the module that was exported;
+    `notes` are lines for the report. `beside` says what `run` differs in, and `none` what a model without any
     recurrent layer has.
     """
 
@@ -124,6 +125,8 @@ class Network(ABC):
         self.layers: list[Layer] = []
         self.unseen: dict[str, str] = {}
         self.more: Counter[str] = Counter()
+        self.differs: dict[str, str] = {}
+        self.notes: list[str] = []
 
     @abstractmethod
     def run(self, feeds: Arrays) -> Arrays:

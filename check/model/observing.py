@@ -23,27 +23,30 @@ _SAME = 2.0**-6
 """Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
 
 _AS_IS = (
-    "the file's attributes and weights are taken as they stand; if an exporter may have got them wrong, name "
-    "the module that was exported"
+    "the file's attributes and weights are taken as they stand; if an exporter may have got them wrong, give "
+    "the module that was exported: --module ./net.py:make"
 )
 
 
-def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tree:
+def observe_model(
+    file: str, runtime: str, inputs: str | None, sizes: str, module: str | None
+) -> Tree:
     """Run a model; return its layers' questions and outputs as a suite of foreign cases.
 
-    `inputs` is an .npz file, or None to draw them at `sizes`, a JSON object. The tree also has the `runtime`
-    with its version, the layer of each case, why layers are not judged, and notes. Raises GrucibleError for
-    a model, inputs or a runtime that cannot be used.
+    `inputs` is an .npz file, or None to draw them at `sizes`, a JSON object; `module` makes what the file was
+    exported of, if given. The tree also has the `runtime` with its version, the layer of each case, why
+    layers are not judged, how they differ from the module's, and notes. Raises GrucibleError for a model,
+    inputs or a runtime that cannot be used.
     """
     theme = as_word(Path(file).stem if _is_file(file) else file.rpartition(":")[2])
     if why := why_no_theme(theme):
         raise GrucibleError(f"{file}: {why}; give the model another name")
-    network = _open(file, runtime)
+    network = _open(file, runtime, module)
     feeds, note = _feeds(network, file, inputs, json.loads(sizes))
     values, compared, far = _see(network, feeds)
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
     unjudged |= {"the whole model": compared} if far else {}
-    notes = [note, compared, *[_AS_IS] * _is_file(file)]
+    notes = [note, compared, *network.notes, *[_AS_IS] * (_is_file(file) and not module)]
     layers: list[str] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     names = [*dict.fromkeys(layer.name for layer in network.layers)]
@@ -68,6 +71,7 @@ def observe_model(file: str, runtime: str, inputs: str | None, sizes: str) -> Tr
         "runtime": [runtime, network.version],
         "layers": named,
         "unjudged": unjudged,
+        "differs": network.differs,
         "notes": notes,
     }
 
@@ -83,8 +87,12 @@ def _is_file(file: str) -> bool:
     return Path(file).exists() or ":" not in file
 
 
-def _open(file: str, runtime: str) -> Network:
-    """Open a model on a runtime."""
+def _open(file: str, runtime: str, module: str | None) -> Network:
+    """Open a model on a runtime, beside the module that it was exported of, if one is given."""
+    if module and (file.endswith(".xml") or not _is_file(file)):
+        raise GrucibleError(
+            f"{file}: --module is for the ONNX file that was exported of the module"
+        )
     if not _is_file(file):
         with needing("torch", "torch", "a function that makes a module"):
             from .torch_module import TorchNetwork
@@ -105,6 +113,10 @@ def _open(file: str, runtime: str) -> Network:
         with needing("openvino", "openvino", "an OpenVINO model"):
             from .openvino_ir import OpenVinoNetwork
         return OpenVinoNetwork(file, runtime)
+    if module:
+        with needing("torch", "torch", "a function that makes a module"):
+            from .exported import ExportedNetwork
+        return ExportedNetwork(file, runtime, module)
     with needing("onnx", "onnx", "an ONNX model"):
         from .onnx_graph import OnnxNetwork
     return OnnxNetwork(file, runtime)

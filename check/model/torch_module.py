@@ -17,7 +17,7 @@ from torch.nn.utils import rnn
 from torch.overrides import TorchFunctionMode
 
 from ...cases.console import format_error
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.layout import of_both_directions
 from ...cases.operators.signature import Operator
@@ -95,6 +95,12 @@ class TorchNetwork(Network):
         takes = inspect.signature(self.module.forward).parameters.values()
         self.ports = [Port(one.name, None, None, one.default is one.empty) for one in takes]
         self._values: Arrays = {}
+
+    def cast(self, array: Array) -> Array:
+        """Convert an array of floats to the dtype of the module's parameters."""
+        kinds = [one.dtype for one in self.module.parameters() if one.is_floating_point()]
+        kind = FLOAT_TYPES[str(kinds[0]).removeprefix("torch.")].numpy
+        return array.astype(kind) if dtype_name(array.dtype) in FLOAT_TYPES else array
 
     def run(self, feeds: Arrays) -> Arrays:
         """Call the module; return its outputs by number, `output` where there is one."""

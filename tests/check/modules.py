@@ -174,6 +174,27 @@ def enhancer() -> nn.Module:
     return Enhancer()
 
 
+def finer() -> nn.Module:
+    """Make the enhancer in float64, with numbers that float32 rounds to those of the enhancer."""
+    module = Enhancer().double()
+    for one in module.parameters():
+        one.data = one.data * (1 + 2.0**-30)
+    return module
+
+
+def shorter() -> nn.Module:
+    module = Enhancer()
+    module.grus = module.grus[:2]
+    return module
+
+
+def of_other_weights() -> nn.Module:
+    module = Enhancer()
+    for one in module.parameters():
+        one.data = -one.data
+    return module
+
+
 class Misexported(nn.GRU):
     """A GRU that is exported with another recurrent weight than it runs with."""
 

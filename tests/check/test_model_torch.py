@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,89 @@ def test_cells_are_not_exported_as_a_gru(inputs: Path, tmp_path: Path, command: 
         command("model", made("tagger"), "--runtime", "torch-openvino", *ask[2:]),
         "torch-onnx-legacy",
     )
+
+
+def _kept(_: Any, __: Any) -> None:
+    """Leave the node as it was exported."""
+
+
+def _with_gates_of_torch(_: Any, change: Callable[[int, Any], None]) -> None:
+    for at in (1, 2, 3):
+        change(at, lambda a: a.reshape(1, -1, 3, 4, *a.shape[2:])[:, :, [1, 0, 2]].reshape(a.shape))
+
+
+def _without_rb(_: Any, change: Callable[[int, Any], None]) -> None:
+    change(3, lambda a: np.concatenate([a[:, :12], 0 * a[:, 12:]], 1))
+
+
+def _with_another_bit(_: Any, change: Callable[[int, Any], None]) -> None:
+    def nudge(a: Any) -> Any:
+        a[0, 5, 0] = np.nextafter(a[0, 5, 0], np.float32(9))
+        return a
+
+    change(2, nudge)
+
+
+def _without_reset_after(node: Any, _: Any) -> None:
+    [one] = [a for a in node.attribute if a.name == "linear_before_reset"]
+    one.i = 0
+
+
+@pytest.mark.parametrize(
+    ("function", "broken", "verdict", "says"),
+    [
+        ("enhancer", _kept, "conforms", ["the file's GRUs have the module's attributes and weights"]),
+        ("enhancer", _with_gates_of_torch, "does not conform", ["Wz is the module's Wr", "Rbr is"]),
+        ("enhancer", _without_rb, "does not conform", ["grus.1: the file's Rbz, Rbr, Rbh are 0"]),
+        ("enhancer", _without_reset_after, "does not conform", ["linear_before_reset is 0"]),
+        ("enhancer", _with_another_bit, "incomplete", ["grus.1: the file's Rr is not the module's"]),
+        ("finer", _kept, "conforms", ["float64", "rounded to the file's float32", "have the module's"]),
+        ("of_other_weights", _kept, "does not conform", ["grus.1: the file's Wz, Wr, Wh, Rz, Rr"]),
+    ],
+)  # fmt: skip
+def test_a_file_is_compared_with_its_module(
+    function: str, broken: Any, verdict: str, says: list[str], tmp_path: Path, command: Command
+) -> None:
+    """Each file is right for itself; broken is the second of three layers, of 4 units."""
+    onnx: Any = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    out = tmp_path / "enhancer.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            modules.enhancer().eval(), (torch.zeros(4, 2, 6),), out, dynamo=False, input_names=["in"],
+        )  # fmt: skip
+    model = onnx.load(out)
+    node = [one for one in model.graph.node if one.op_type == "GRU"][1]
+    stored = {one.name: one for one in model.graph.initializer}
+
+    def change(at: int, how: Callable[[Any], Any]) -> None:
+        one = stored[node.input[at]]
+        array = np.ascontiguousarray(how(onnx.numpy_helper.to_array(one).copy()))
+        one.CopyFrom(onnx.numpy_helper.from_array(array, one.name))
+
+    broken(node, change)
+    onnx.save(model, out)
+    ask = ("model", out, "--runtime", "onnxruntime", "--json")
+    assert command(*ask).report["verdict"] == "conforms"
+    ended = command(*ask, "--module", made(function))
+    found = ended.report
+    assert (found["verdict"], ended.status) == (verdict, int(verdict != "conforms"))
+    notes = "\n".join(found["model"]["notes"])
+    assert all(one in notes for one in says), notes
+    if verdict == "does not conform":
+        assert "grus.1" in wrong_layers(found)
+    if verdict == "incomplete":
+        assert list(found["model"]["unjudged"]) == ["layer grus.1"]
+
+
+def test_a_module_that_is_not_the_files_gets_one_line(tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("onnxruntime")
+    out = tmp_path / "enhancer.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(modules.enhancer().eval(), (torch.zeros(4, 2, 6),), out, dynamo=False)
+    ask = ("--runtime", "onnxruntime", "--module")
+    bad(command("model", out, *ask, made("script")), "no GRU can be seen")
+    bad(command("model", out, *ask, made("shorter")), "3 GRU nodes for 2 layers")
+    bad(command("model", made("enhancer"), *ask, made("enhancer")), "--module is for the ONNX file")
