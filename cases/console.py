@@ -225,6 +225,7 @@ class Progress:
 
     def __init__(self, what: str, cases: int | None, bar: Bar | None = None) -> None:
         self._bar, self._words, self._done, self._cases = bar, what, 0, cases
+        self._doing = ""
 
     def advance(self, cases: int) -> None:
         """Count `cases` more as done."""
@@ -232,9 +233,15 @@ class Progress:
 
     def tell(self, words: str, cases: int) -> None:
         """Show words before the bar, and that `cases` in all are done."""
-        self._words, self._done = words, cases
+        self._words, self._done, self._doing = words, cases, ""
         if self._bar:
             self._bar.update(self._bar.task_ids[0], description=words, completed=cases)
+
+    def begin(self, words: str) -> None:
+        """Show, until more cases are done, what is done that counts none."""
+        self._doing = words
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], description=words)
 
     def say(self, line: str) -> None:
         """Print a line to standard output; the bar goes on below it."""
@@ -250,7 +257,7 @@ class Progress:
             seconds, still = LOG_SECONDS, ", and still at work" * (self._done == before > 0)
             before = self._done
             done = f"{self._done:,}{of} cases" if self._done else "no answer yet"
-            say(f"grucible: {self._words}: {done}{still}", err=True)
+            say(f"grucible: {self._doing or f'{self._words}: {done}{still}'}", err=True)
 
 
 @contextlib.contextmanager
@@ -274,4 +281,6 @@ def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
     bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=False)
     bar.add_task(what, total=cases)
     with bar:
-        yield Progress(what, cases, bar)
+        progress = Progress(what, cases, bar)
+        yield progress
+        progress.advance(0)

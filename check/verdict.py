@@ -31,6 +31,7 @@ from .observed.outputs_file import FromFiles
 from .observed.source import Source
 from .refusals import Refusal, refusals
 from .report import CORE, Report
+from .reports.text import plural
 from .unanswered import say_where_unanswered
 
 _UNFORESEEN = secrets.SystemRandom()
@@ -91,11 +92,13 @@ def judge(
     source: Source,
     demand: Demand,
     advance: Callable[[int], None] = lambda _: None,
+    begin: Callable[[str], None] = lambda _: None,
     *,
     interruptible: bool = False,
 ) -> Report:
-    """Judge what `source` answers to the cases of `vectors`; call `advance(n)` when n more are answered.
+    """Judge what `source` answers to the cases of `vectors`.
 
+    Call `advance(n)` when n more are answered, and `begin(words)` before other work that may take long.
     If `interruptible`, Ctrl-C or a GrucibleError ends the judging with a report on the cases compared so far,
     if any; the error is the report's `broken_by`.
     """
@@ -110,12 +113,16 @@ def judge(
                 if seen.stopped:
                     break
             if demand.again and not seen.stopped:
+                begin("asking some cases again")
                 seen.again.ask(source, demand.criteria)
             if demand.strict and not seen.stopped:
+                begin("asking what must be refused")
                 # of the cases' operators and dtypes, or of all without cases
                 parts = [case_id.split("/") for case_id in vectors.whole.ids]
                 operators, dtypes = {one[0] for one in parts}, {one[2] for one in parts}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select, vectors.shard)
+            if failures := sum(one.verdict == "failed" for one in seen.results):
+                begin(f"explaining {plural(failures, 'failure')}")
             found = explain(source, seen)
         except (KeyboardInterrupt, GrucibleError) as error:
             if not (interruptible and seen.results):

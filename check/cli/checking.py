@@ -168,9 +168,11 @@ def _judge(
         if cluster:
             with asking as (opened, progress):
                 source = RuntimeThere(cluster, remote, len(opened))
-                return judge(opened, source, demand, progress.advance, interruptible=True)
+                told = progress.advance, progress.begin
+                return judge(opened, source, demand, *told, interruptible=True)
     with starting as start, asking as (opened, progress):
-        return judge(opened, start(opened), demand, progress.advance, interruptible=True)
+        told = progress.advance, progress.begin
+        return judge(opened, start(opened), demand, *told, interruptible=True)
 
 
 def _check_source(

@@ -119,6 +119,10 @@ def test_elsewhere_a_line_says_now_and_then_how_far_it_is(
     with show_progress("counting", None) as progress:
         progress.tell("asking", 3)
         assert any("grucible: asking: 3 cases\n" in shown() for _ in range(1000))
+        progress.begin("explaining 2 failures")
+        assert any("grucible: explaining 2 failures\n" in shown() for _ in range(1000))
+        progress.advance(1)
+        assert any(": 4 cases\n" in shown() for _ in range(1000))
 
 
 BOLD, DIM, BLUE, ORANGE = "\x1b[1m", "\x1b[2m", "\x1b[38;5;33m", "\x1b[38;5;208m"
