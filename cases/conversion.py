@@ -166,9 +166,10 @@ def _check_same(target: Operator, meant: Semantics, other: Semantics) -> None:
         else f"{name} {each[0]}"
         for name, each in (("f", meant.f), ("g", meant.g))
     }
+    clip = f"clip {meant.clip:.9g}, which float32 does not hold exactly"
     lacks = {
         "directions": " and ".join(meant.directions),
-        "clip": f"clip {meant.clip:.9g}" if target.setting("clip") else "clip",
+        "clip": clip if target.setting("clip") else "clip",
         "reset_after": f"reset gate applied {side} the product with R",
         **function,
         "y_padding": "such outputs where a row has no step",
