@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import Name, shorten
+from .console import Name, shorten, suggest
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 from .operators import OPERATORS
@@ -203,10 +203,32 @@ def options_of(select: Sequence[str], dtypes: Sequence[str] = ()) -> list[tuple[
     return [(option, one) for option, several in named.items() for one in several]
 
 
+def suggest_part(text: str, prefixes: Iterable[str]) -> str:
+    """Suggest for a mistaken operator, or theme of known `prefixes`, of an id or glob, or a glob's dtype."""
+    operator, theme, dtype, *_ = [*text.split("/"), "", ""]
+    themes = [one.strip("/") for one in prefixes if one.startswith(f"{operator}/")]
+    dtypes = [*FLOAT_TYPES] if is_glob(text) else [dtype]
+    parts = ((operator, [*OPERATORS]), (f"{operator}/{theme}", themes), (dtype, dtypes))
+    for word, known in parts:
+        if word not in known and not is_glob(word):
+            return suggest(word, known)
+    return ""
+
+
 def nothing_selected(
-    select: Sequence[str], dtypes: Sequence[str] = (), listing: str = "--list"
+    select: Sequence[str],
+    dtypes: Sequence[str] = (),
+    listing: str = "--list",
+    prefixes: Iterable[str] = (),
 ) -> GrucibleError:
-    """Make the error for options that select none of the cases that `grucible cases` lists."""
+    """Make the error for options that select none of the cases that `grucible cases` lists.
+
+    To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/.
+    """
     named = " ".join(f"{option} {value!r}" for option, value in options_of(select, dtypes))
     by = f" by {shorten(named)}" if named else ""
-    return GrucibleError(f"no case is selected{by}; see the ids with: grucible cases {listing}")
+    globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]
+    near = next(filter(None, (suggest_part(one, [*prefixes]) for one in globs)), "")
+    return GrucibleError(
+        f"no case is selected{by}{near}; see the ids with: grucible cases {listing}"
+    )

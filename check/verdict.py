@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases.console import format_own_error, say
 from ..cases.errors import GrucibleError, VectorFileError
-from ..cases.selection import WHOLE, Ids, nothing_selected, options_of, selected
+from ..cases.selection import WHOLE, Ids, options_of, selected
 from ..vectors.vector_set import VectorSet
 from .again import Again
 from .diagnosis.asked import Asked, list_asked
@@ -31,7 +31,6 @@ from .observed.outputs_file import FromFiles
 from .observed.source import Source
 from .refusals import Refusal, refusals
 from .report import CORE, Report
-from .reports.text import plural
 from .unanswered import say_where_unanswered
 
 _UNFORESEEN = secrets.SystemRandom()
@@ -122,7 +121,7 @@ def judge(
                 operators, dtypes = {one[0] for one in parts}, {one[2] for one in parts}
                 seen.refusals = refusals(source, operators, dtypes, vectors.select, vectors.shard)
             if failures := sum(one.verdict == "failed" for one in seen.results):
-                begin(f"explaining {plural(failures, 'failure')}")
+                begin(f"explaining {failures} failure{'s' * (failures > 1)}")
             found = explain(source, seen)
         except (KeyboardInterrupt, GrucibleError) as error:
             if not (interruptible and seen.results):
@@ -132,7 +131,7 @@ def judge(
             why = f"--shard {vectors.shard} has no case of these; divide them into fewer parts"
             raise GrucibleError(why)
         if not seen.results and not seen.refusals:
-            raise nothing_selected(vectors.select)
+            raise vectors.nothing_selected()
         report = seen.report(vectors, source, found, interrupted)
         left_out, failed = seen.stopped or demand.partial, demand.partial and not seen.stopped
         report = replace(report, broken_by=broken, stopped=left_out, last_failed=failed)

@@ -16,7 +16,7 @@ from ..cases.console import suggest
 from ..cases.errors import GrucibleError
 from ..cases.operators import OPERATORS
 from ..cases.question import too_large, why_no_theme
-from ..cases.selection import WHOLE, Shard, is_glob
+from ..cases.selection import WHOLE, Shard, is_glob, suggest_part
 from ..cases.specs.expand import CaseSpec, expand
 from ..cases.specs.random_space import THEME, RandomSpace, numbered, usual_space
 from ..cases.specs.spec_file import SHIPPED, CaseSpecFile, Drawn, find_specs
@@ -108,7 +108,7 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
     """
     found = numbered(case_id)
     for spec in find_specs(paths) if paths else _shipped_specs(case_id):
-        if not case_id.startswith(f"{spec.model.operator}/{spec.theme}/"):
+        if not case_id.startswith(spec.prefix):
             continue
         if not _is_random(spec):
             if cases := expand(spec, select=(case_id,)):
@@ -123,13 +123,10 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
 
 def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
     """Suggest the operator, the theme or the id that is most like a mistaken one of case specs."""
-    operator, theme, *_ = [*case_id.split("/"), ""]
-    if operator not in OPERATORS:
-        return suggest(operator, OPERATORS)
-    every = [one for one in find_specs(paths) if one.model.operator == operator]
-    mine = [one for one in every if one.theme == theme]
-    if not mine:
-        return suggest(f"{operator}/{theme}", [f"{operator}/{one.theme}" for one in every])
+    every = [*find_specs(paths)]
+    if near := suggest_part(case_id, [one.prefix for one in every]):
+        return near
+    mine = [one for one in every if case_id.startswith(one.prefix)]
     if any(map(_is_random, mine)):
         return "; in a random space, ids end with DTYPE/SEED-NUMBER"
     return suggest(case_id, [one.id for spec in mine for one in expand(spec)])

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..cases.console import format_command
 from ..cases.dtypes import Array
-from ..cases.errors import VectorFileError, texts
+from ..cases.errors import GrucibleError, VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
 from ..cases.selection import PLAIN, WHOLE, Ids, Shard, may_select, nothing_selected, selected
 from .block import Block
@@ -51,6 +51,7 @@ class VectorSet:
         roots = dict.fromkeys([CORE if path is None else path, *([more] if more else [])])
         places = [place for root in roots for place in _files(root)]
         files = [open_vectors(*place) for place in places]
+        self._prefixes = [file.prefix for file in files]
         self.files = [file for file in files if may_select(file.prefix, select)]
         _check_each_once(self.files)
 
@@ -102,7 +103,11 @@ class VectorSet:
         ids, given = Ids(self.ids), getattr(self.select, "given", self.select)
         for glob in given if ids else ():
             if not ids.matching(glob) and not any(file.ids((glob,)) for file in self.files):
-                raise nothing_selected([glob])
+                raise self.nothing_selected([glob])
+
+    def nothing_selected(self, select: Sequence[str] | None = None) -> GrucibleError:
+        """Make the error that globs, by default the set's own, select nothing."""
+        return nothing_selected(select or self.select, prefixes=self._prefixes)
 
     @cached_property
     def tiers(self) -> dict[str, str]:

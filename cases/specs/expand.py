@@ -128,9 +128,8 @@ def expand(
     not enumerated.
     """
     model, operator = spec.model, spec.model.operator
-    prefix = f"{operator}/{spec.theme}/"
     wanted = [dtype for dtype in model.dtypes if not dtypes or dtype in dtypes]
-    if not any(may_select(f"{prefix}{dtype}/", select) for dtype in wanted):
+    if not any(may_select(f"{spec.prefix}{dtype}/", select) for dtype in wanted):
         return []
     known, shared = factors(operator), model.sizes | model.fixed
     usual = {name: shared.get(name, factor.default) for name, factor in known.items()}
@@ -149,7 +148,7 @@ def expand(
             words = "-".join(filter(None, (tokens | named).values())) or "default"
             case = _case(spec, index, usual | assignment, words)
             for dtype in model.dtypes:
-                case_id = f"{prefix}{dtype}/{words}"
+                case_id = f"{spec.prefix}{dtype}/{words}"
                 if case_id in found:
                     raise spec.document.error(("cases", index), f"makes {case_id} a second time")
                 found[case_id] = replace(case, id=case_id, dtype=dtype)
@@ -179,7 +178,7 @@ def expand_all(
     if not owner:
         if not any(map(expand, specs)):
             raise specs[0].document.error(("cases",), "make no case; list some, or exclude fewer")
-        raise nothing_selected(select, dtypes)
+        raise nothing_selected(select, dtypes, prefixes=[one.prefix for one in specs])
     return [(spec, cases) for spec, cases in expanded if cases]
 
 

@@ -64,7 +64,7 @@ class RandomSpace:
     @property
     def prefix(self) -> str:
         """The beginning of every id."""
-        return f"{self.operator.name}/{self.spec.theme}/"
+        return self.spec.prefix
 
     def case(self, dtype: str, seed: int, number: int) -> CaseSpec:
         """Make the question `number` of a seed, without its numbers.

@@ -299,6 +299,11 @@ class CaseSpecFile:
         """The last part of the path; it names the theme in case ids."""
         return self.path.rpartition("/")[2]
 
+    @property
+    def prefix(self) -> str:
+        """The beginning of its cases' ids."""
+        return f"{self.model.operator}/{self.theme}/"
+
 
 def load_spec(file: Path, relative: str) -> CaseSpecFile:
     """Load the case spec in `file`; `relative` is its path without suffix, below its root.

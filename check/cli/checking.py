@@ -168,11 +168,11 @@ def _judge(
         if cluster:
             with asking as (opened, progress):
                 source = RuntimeThere(cluster, remote, len(opened))
-                told = progress.advance, progress.begin
-                return judge(opened, source, demand, *told, interruptible=True)
+                showing = progress.advance, progress.begin
+                return judge(opened, source, demand, *showing, interruptible=True)
     with starting as start, asking as (opened, progress):
-        told = progress.advance, progress.begin
-        return judge(opened, start(opened), demand, *told, interruptible=True)
+        showing = progress.advance, progress.begin
+        return judge(opened, start(opened), demand, *showing, interruptible=True)
 
 
 def _check_source(

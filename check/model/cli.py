@@ -147,8 +147,8 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
     prefixes = {"/".join(case_id.split("/")[:2]) for case_id in layers}
     vectors = open_set(place, [f"{one}/*" for one in sorted(prefixes)])  # a folder may hold more
     with show_progress("judging", len(vectors)) as progress:
-        told = progress.advance, progress.begin
-        report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand, *told)
+        showing = progress.advance, progress.begin
+        report = judge(vectors, FromOutputs(outputs_place(place), vectors), demand, *showing)
     runs = Counter(layers.values())
     nothing: dict[str, Counter[str]] = defaultdict(Counter)
     for result in report.results:

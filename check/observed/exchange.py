@@ -18,7 +18,6 @@ from ...cases.console import join_lines
 from ...cases.errors import GrucibleError, VectorFileError
 from ...cases.files import MOST_NAMES, files_below, whole_file, writing_to
 from ...cases.question import Question
-from ...cases.selection import nothing_selected
 from ...vectors.reader import VectorFile
 from ...vectors.vector_set import VectorSet
 from ..protocol.header import (
@@ -65,7 +64,7 @@ def ask(
     questions stand beside it: they would be taken for answers to the new ones.
     """
     if not vectors.wanted:
-        raise nothing_selected(vectors.select)
+        raise vectors.nothing_selected()
     for vector_file, blocks in vectors.wanted:
         vector_file.verify_content(blocks)
         files = exchange(out, vector_file.relative)

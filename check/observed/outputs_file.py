@@ -18,7 +18,7 @@ from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import VectorFileError
 from ...cases.files import is_forced
 from ...cases.question import Question
-from ...cases.selection import nothing_selected, selected
+from ...cases.selection import selected
 from ...vectors.hdf5 import OUTPUTS, Folder, open_file
 from ...vectors.vector_set import VectorSet
 from ...vectors.writer import (
@@ -193,7 +193,7 @@ def _places(vectors: VectorSet, out: Path) -> list[tuple[Path, set[str]]]:
             f"{out}: names one file; name a directory, for each vector file gives a file of outputs"
         )
     if not vectors.wanted:
-        raise nothing_selected(vectors.select)
+        raise vectors.nothing_selected()
     places = []
     for file, blocks in vectors.wanted:
         path = out if alone else out / file.relative

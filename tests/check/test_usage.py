@@ -63,6 +63,22 @@ def test_help(command: Command) -> None:
     assert ended.err.startswith("Usage: grucible [OPTIONS] COMMAND [ARGS]...\n")
 
 
+@in_this_process
+@pytest.mark.parametrize(
+    ("glob", "meant"),
+    [
+        ("onnx.GRU14/*", "onnx.GRU-14"),
+        ("onnx.GRU-14/plian/*", "onnx.GRU-14/plain"),
+        ("onnx.GRU-14/*/flaot32/*", "float32"),
+        ("*/default & onnx.GRU-14/plian/*", "onnx.GRU-14/plain"),
+    ],
+)
+def test_a_glob_with_a_typo_gets_a_suggestion(glob: str, meant: str, command: Command) -> None:
+    says = rf"\(did you mean '{meant}'\?\); see the ids"
+    for asked in (("cases", "--list"), ("check", "--runtime", "onnx-reference")):
+        bad_usage(command(*asked, "--select", glob), says)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "first"),
     [

@@ -29,7 +29,6 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.readings import STORED
 from ...cases.operators.signature import Operator
 from ...cases.question import Question, pose
-from ...cases.selection import nothing_selected
 from ..block import arrays_by_path, attributes_from_json, canonical_json
 from ..case import Answer, Case
 from ..vector_set import VectorSet
@@ -110,7 +109,7 @@ def _export(
             left_out[case.operator, str(why)] += 1
         advance(1)
     if not entries and not left_out:
-        raise nothing_selected(vectors.select)
+        raise vectors.nothing_selected()
     if not entries:
         [((operator, reason), _)] = left_out.most_common(1)
         raise ExportError(
