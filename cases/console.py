@@ -274,11 +274,13 @@ def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
             log.join()
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn
+    from rich.progress import BarColumn, MofNCompleteColumn
     from rich.progress import Progress as Bar
 
-    columns = (*Bar.get_default_columns(), MofNCompleteColumn())
-    bar = Bar(*columns, console=Console(stderr=True), redirect_stdout=False, redirect_stderr=False)
+    words, _, *counts = Bar.get_default_columns()
+    columns = (words, BarColumn(bar_width=None), *counts, MofNCompleteColumn())
+    console = Console(stderr=True)
+    bar = Bar(*columns, console=console, redirect_stdout=False, redirect_stderr=False, expand=True)
     bar.add_task(what, total=cases)
     with bar:
         progress = Progress(what, cases, bar)

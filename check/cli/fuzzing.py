@@ -168,7 +168,7 @@ def _fuzz_here(
                 found.shrink(
                     source,
                     lambda one: progress.tell(
-                        f"shrinking {shorten(one.about, 60)}", found.asked_to
+                        f"shrinking {shorten(one.about, 30)}", found.asked_to
                     ),
                 )
     return found
@@ -191,8 +191,7 @@ def _so_far(found: Fuzzed) -> str:
     asked, _, offered = map(sum, zip(*(one.counts() for one in found.pairs.values()), strict=True))
     rate = found.asked_to / max(found.seconds, 1e-9)
     return (
-        f"{rate:.0f} questions/s, {100 * asked / offered:.0f} % of pairs, "
-        f"{plural(len(found.new), 'new finding')}"
+        f"{rate:.0f}/s, {100 * asked / offered:.0f} % of pairs, {plural(len(found.new), 'finding')}"
     )
 
 
@@ -229,7 +228,9 @@ def fuzz_lines(found: Fuzzed) -> Iterator[str]:
     again = (
         f"; {plural(found.asked_again, 'right answer')} asked again" if found.asked_again else ""
     )
-    asked = f"{plural(found.asked_to, 'question')} of --seed {found.seed}"
+    undrawn = found.undrawn.total()
+    unasked = f", {undrawn} of them not asked" if undrawn else ""
+    asked = f"{plural(found.asked_to, 'question')} drawn of --seed {found.seed}{unasked}"
     yield from wrap(f"{name}: {asked}{replayed}{rate}{again}", 0, 4)
     for one in sorted(found.findings.values(), key=lambda one: (not one.new, -one.count)):
         yield from _finding(one)

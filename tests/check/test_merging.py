@@ -261,7 +261,7 @@ def test_reports_of_fuzzing_add_up(name: str, command: Command, tmp_path: Path) 
     assert len(mixed[0]) == len(mixed[1]) == (name == "two readings")
     ended = command("report", *paths)
     assert ended.status == whole.exit_status
-    assert "300 questions of --seed 0" in ended.out
+    assert "300 questions drawn of --seed 0" in ended.out
     assert json.loads(command("report", *paths, "--json").out)["ranges"] == [[0, 0, 300]]
     said = command("report", *paths, paths[0]).status
     assert said == whole.exit_status  # the same file twice is one
