@@ -85,6 +85,8 @@ def suggest(word: str, known: Iterable[str]) -> str:
     names, some = list(known), _SHORT.sub(r"\1float", word[:MOST_SENTENCE])
     near = [one for one in names if some and one.startswith(some)]
     near = near or difflib.get_close_matches(some, names, 1)
+    alike = [one for one in names if some and one[:2] == some[:2]]
+    near = near or difflib.get_close_matches(some, alike, 1, 0.5)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

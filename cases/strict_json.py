@@ -32,6 +32,8 @@ def strict_json(text: str | bytes, key: str = "a key") -> Any:
         return json.loads(
             text, object_pairs_hook=each_once, parse_float=_within_float64, parse_constant=_refuse
         )
+    except UnicodeDecodeError:
+        raise ValueError("it is no text") from None
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

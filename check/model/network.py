@@ -32,6 +32,9 @@ _TIMES = ("time", "seq", "len", "step", "frame")
 IN_IF_IN_LOOP = "in an If in a loop, and a loop stacks only values of one shape"
 """Why a layer is not seen: what stands for its values where the other branch runs has another shape."""
 
+MODEL_ARGUMENTS = ("path", "inputs")
+"""What a user's function that runs a model takes."""
+
 
 class Port(NamedTuple):
     """An input of a model; a free dimension of its shape is a name, or None. It may be left out."""

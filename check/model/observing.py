@@ -43,7 +43,11 @@ def observe_model(
         raise GrucibleError(f"{file}: {why}; give the model another name")
     network = _open(file, runtime, module)
     feeds, note = _feeds(network, file, inputs, json.loads(sizes))
-    values, compared, far = _see(network, feeds)
+    try:
+        values, compared, far = _see(network, feeds)
+    except GrucibleError as why:
+        remedy = "its inputs are drawn; give inputs that suit it: --inputs FILE.npz"
+        raise GrucibleError(f"{why}; {remedy}" if inputs is None else str(why)) from None
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
     unjudged |= {"the whole model": compared} if far else {}
     notes = [note, compared, *network.notes, *[_AS_IS] * (_is_file(file) and not module)]

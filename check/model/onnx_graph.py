@@ -24,7 +24,16 @@ from ...cases.question import QuestionError
 from ..importing.readers import ONNX_DOMAINS, check_opset, gru_node
 from ..runtimes.onnx_files import loader_of
 from ..runtimes.runtime import guess, load_runtime
-from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
+from .network import (
+    IN_IF_IN_LOOP,
+    MODEL_ARGUMENTS,
+    Layer,
+    Network,
+    Port,
+    Tap,
+    name_apart,
+    run_saved,
+)
 
 _NAMES = ("onnxruntime", "onnx-reference", "openvino-onnx", "opencv", "tract", "mnn", "mnn-kernel")
 RUNTIMES = {name: name for name in _NAMES} | {"openvino": "openvino-onnx"}
@@ -114,7 +123,7 @@ _Run = Callable[[Any, Sequence[str], Arrays], Arrays]
 def _runner(runtime: str, file: str) -> tuple[_Run, str]:
     """Return a function that runs a model, and the runtime's version."""
     if ":" in runtime:
-        function = load_runtime(runtime)
+        function = load_runtime(runtime, MODEL_ARGUMENTS)
 
         def call(model: Any, _: Sequence[str], feeds: Arrays) -> Arrays:
             return run_saved(function, file, lambda path: onnx.save(model, path), feeds)

@@ -22,7 +22,16 @@ from ...cases.errors import GrucibleError
 from ...cases.operators.openvino import OPERATORS
 from ..runtimes.posed import OPENVINO, infer_openvino, openvino_core
 from ..runtimes.runtime import load_runtime
-from .network import IN_IF_IN_LOOP, Layer, Network, Port, Tap, name_apart, run_saved
+from .network import (
+    IN_IF_IN_LOOP,
+    MODEL_ARGUMENTS,
+    Layer,
+    Network,
+    Port,
+    Tap,
+    name_apart,
+    run_saved,
+)
 
 _KINDS = {one.name.partition(".")[2].rpartition("-")[0]: one for one in OPERATORS}
 _LOOPS = ("TensorIterator", "Loop")
@@ -63,7 +72,7 @@ class OpenVinoNetwork(Network):
     """An OpenVINO model on OpenVINO's CPU plugin, as check's `openvino` runtimes, or on a function."""
 
     def __init__(self, file: str, runtime: str) -> None:
-        self._function = load_runtime(runtime) if ":" in runtime else None
+        self._function = load_runtime(runtime, MODEL_ARGUMENTS) if ":" in runtime else None
         if not self._function and runtime not in OPENVINO:
             raise GrucibleError(
                 f"{file}: an OpenVINO model runs on openvino or a package.module:function, not on {runtime}"

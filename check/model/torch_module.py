@@ -67,7 +67,7 @@ class TorchNetwork(Network):
                 "torch-onnx-legacy, which export it"
             )
         super().__init__(file, runtime)
-        make: Any = load_runtime(file).run
+        make: Any = load_runtime(file, ()).run
         try:
             self.module, self.version = make(), torch.__version__
         except Exception as error:  # a user's function raises anything

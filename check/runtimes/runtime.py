@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import os
 import shlex
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -63,16 +64,19 @@ class Runtime:
     parallel: bool = False
 
 
-def load_runtime(name: str) -> Runtime:
+def load_runtime(name: str, takes: Sequence[str] = ("question",)) -> Runtime:
     """Load the runtime called `name`: an entry point of `grucible.runtimes`, or a function at a place.
 
+    The function must be one that can be called with what it `takes`.
     A place is `package.module:function` or `./file.py:function`; the working directory is on the path. Raises
     RuntimeNotUsable for a name that is unknown, does not import (SystemExit, too) or is no function. Raises
     RuntimeNotInstalled, with the remedy, for a registered runtime whose package is not installed.
     """
     point = None if ":" in name else registered_runtime(name)
     try:
-        return describe_runtime(name, point.load() if point else _function_at(name))
+        run = point.load() if point else _function_at(name)
+        _check_takes(name, run, takes)
+        return describe_runtime(name, run)
     except (KeyboardInterrupt, RuntimeNotUsable):
         raise
     except BaseException as error:
@@ -109,7 +113,27 @@ def _function_at(name: str) -> Any:
         )
     else:
         module = importlib.import_module(place)
-    return getattr(module, attribute, None)
+    if not hasattr(module, attribute):
+        known = [one for one, value in vars(module).items() if callable(value)]
+        raise RuntimeNotUsable(
+            f"runtime {name}: {place} has no {attribute!r}{suggest(attribute, known)}"
+        )
+    return getattr(module, attribute)
+
+
+def _check_takes(name: str, run: Any, takes: Sequence[str]) -> None:
+    """Raise RuntimeNotUsable for a function that cannot be called with these arguments."""
+    try:
+        found = inspect.signature(run)
+    except (TypeError, ValueError):  # not callable, or written in C
+        return
+    try:
+        found.bind(*takes)
+    except TypeError:
+        given = ", ".join(takes)
+        raise RuntimeNotUsable(
+            f"runtime {name}: is called here with ({given}), and takes {join_lines(str(found))}"
+        ) from None
 
 
 def _load_file(place: str) -> Any:

@@ -182,6 +182,11 @@ def finer() -> nn.Module:
     return module
 
 
+def embedded() -> nn.Module:
+    """Make a GRU of tokens, of which there are only two."""
+    return nn.Sequential(nn.Embedding(2, 4), nn.GRU(4, 5))
+
+
 def shorter() -> nn.Module:
     module = Enhancer()
     module.grus = module.grus[:2]

@@ -153,6 +153,22 @@ def test_an_exported_module_is_judged_as_a_file(tmp_path: Path, command: Command
     assert finding["names"] == ["lbr-ignored"]
 
 
+def test_drawn_tokens_that_a_model_does_not_have_get_a_remedy(
+    tmp_path: Path, command: Command
+) -> None:
+    pytest.importorskip("onnxruntime")
+    out, tokens = tmp_path / "tokens.onnx", torch.zeros(7, 2, dtype=torch.long)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(modules.embedded().eval(), (tokens,), out, dynamo=False)
+    ended = command("model", out, "--runtime", "onnxruntime")
+    bad(
+        ended,
+        "does not run it",
+        "its inputs are drawn; give inputs that suit it: --inputs FILE.npz",
+    )
+
+
 def test_an_exporter_is_judged_by_what_the_module_asks(tmp_path: Path, command: Command) -> None:
     """A node that computes what it says is wrong, if the layer is another."""
     pytest.importorskip("onnxruntime")

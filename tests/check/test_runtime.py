@@ -27,6 +27,7 @@ MODULES = {
     "exits": "import sys\nsys.exit('bye')\n",
     "aborts": "import os\nos.abort()\n",
     "constant": "run = 3\n",
+    "of_models": "def run(path, inputs):\n    return {}\n",
     "ends_tests": "import pytest\npytest.exit('no GPU', returncode=0)\n",
     "lazy": "def __getattr__(name):\n    raise ImportError(f'{name} needs torch')\n",
     "odd": (
@@ -47,7 +48,9 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 UNUSABLE = {
     "nonsense": r"runtime 'nonsense' is unknown; expected one of iree, keras-jax, keras-jax-unrolled, keras-numpy",
-    "./rt_good.py:walk": r"rt_good\.py:walk: names no function; expected one, such as run",
+    "./rt_good.py:walk": r"rt_good\.py:walk: \./rt_good\.py has no 'walk'$",
+    "./rt_good.py:rnu": r"has no 'rnu' \(did you mean 'run'\?\)$",
+    "rt_of_models:run": r"run: is called here with \(question\), and takes \(path, inputs\)$",
     "rt_constant:run": r"rt_constant:run: names no function",
     "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'",
     "./rt_gone.py:run": r"does not import: FileNotFoundError: .*rt_gone\.py",
@@ -142,7 +145,9 @@ def test_runtimes_goes_on_after_one_that_ends_its_process(
     """Or that never loads, or prints; each is a line of its own, and so are those after it."""
     for name, (text, _) in ENDS.items():
         (tmp_path / f"rt_at_import_{name}.py").write_text(f"print('\\x1b[2Jfrom {name}')\n{text}")
-    (tmp_path / "rt_named.py").write_text("class run:\n    'Is here.'\n    version = '1.2'\n")
+    (tmp_path / "rt_named.py").write_text(
+        "class run:\n    'Is here.'\n    version = '1.2'\n    __init__ = lambda self, question: None\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("grucible.check.observed.isolated.LIST_SECONDS", 2.0)
     (tmp_path / "rt-1.dist-info").mkdir()

@@ -57,6 +57,7 @@ def test_help(command: Command) -> None:
     for words in (["--color", "always", "check"], ["check", "--color", "always"]):
         wrong = command(*words, "--runtime", "onnx-reference", "--arithmetic", "fp32")
         bad_usage(wrong, "'fp32' is not a class of arithmetic")
+    bad_usage(command("cheque"), r"\(did you mean 'check'\?\)")
     bad_usage(command("xyzzy"), "no command 'xyzzy'; see: grucible --help$")
     ended = command()
     assert (ended.status, ended.out) == (2, "")
