@@ -32,7 +32,6 @@ import pytest
 from ...cases.console import escape, format_command, format_error, format_message
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, several, texts
-from ...cases.selection import nothing_selected
 from ...gen.making import open_or_make
 from ...vectors.block import block_of
 from ...vectors.case import Case
@@ -52,7 +51,7 @@ from ..observed.pool import RuntimePool
 from ..observed.source import FromRuntime, Source, ask_runtime, copy_question, stack_replies
 from ..one_case import Judgment, judged_reply
 from ..protocol.header import Fault, Reply
-from ..reports.findings import diagnosis_lines, how_far_off
+from ..reports.findings import diagnosis_lines, how_far_off, leading_command
 from ..reports.text import wrap
 from ..runtimes.runtime import Runtime, Unsupported, load_runtime
 from ..verdict import Demand, Seen, explain
@@ -172,7 +171,7 @@ class Vectors:
         self.ids = opened.ids
         """The ids of the cases, in order."""
         if not self.ids:
-            raise nothing_selected(opened.select)
+            raise opened.nothing_selected()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -278,8 +277,10 @@ class Vectors:
                 pytrace=False,
             )
 
-    def settle(self, judge: Judge, found: Judgment, traceback: Sequence[str] = ()) -> None:
-        """Raise the outcome that pytest reports for a judgment; a runtime's `traceback` is shown."""
+    def settle(
+        self, judge: Judge, found: Judgment, runtime: str = "", traceback: Sequence[str] = ()
+    ) -> None:
+        """Raise the outcome that pytest reports for a judgment of a test, or of a runtime by name."""
         __tracebackhide__ = True
         if found.verdict == "unsupported":
             _skip(found.message)
@@ -287,7 +288,9 @@ class Vectors:
             raise Unjudged(escape(found.sentence), pytrace=False)
         if not found.passed:
             instead = self._excuse(judge, found.result, None)
-            lines = [*wrap(found.sentence, indent=0), f"see: {found.show}"]
+            vectors = str(self._set.path or "")
+            see = leading_command(found.result, vectors, found.required, runtime)
+            lines = [*wrap(found.sentence, indent=0), f"see: {see}"]
             lines += [*wrap(instead, indent=0), *traceback]
             raise pytest.fail.Exception("\n".join(map(escape, lines)), pytrace=False)
 
@@ -376,7 +379,9 @@ class _CaseTest(pytest.Function):
         ours = [place for place, line in enumerate(lines) if source.__file__ in line]
         decides = judge.case.tier in DECIDING
         try:
-            self.vectors.settle(judge, judge.see(reply), lines[ours[-1] + 2 :] if ours else lines)
+            shown = lines[ours[-1] + 2 :] if ours else lines
+            name = self.config.getoption("grucible_runtime")
+            self.vectors.settle(judge, judge.see(reply), name, shown)
         except AsExpected:
             self.decided = decides
             raise

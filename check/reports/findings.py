@@ -45,22 +45,29 @@ def off_by(absolute: float, ratio: float) -> str:
 
 
 def see_command(report: Report, case: CaseResult) -> str:
+    """Return the command that leads to a case's cause."""
+    if report.model and not report.model.saved:
+        return unsaved_command(case.id)
+    vectors = "" if report.vectors == CORE else report.vectors
+    grade = report.grades.get(case.dtype)
+    required = str(grade.required) if grade else ""
+    return leading_command(case, vectors, required, report.asked, report.outputs)
+
+
+def leading_command(
+    case: CaseResult, vectors: str, required: str, runtime: str, outputs: str = ""
+) -> str:
     """Return the command that leads to a case's cause: its steps where an answer failed, else the case.
 
     A program that crashed gets the question as a file, for a debugger; one that broke the protocol is probed.
     """
-    if report.model and not report.model.saved:
-        return unsaved_command(case.id)
-    vectors = "" if report.vectors == CORE else report.vectors
-    if case.fault and report.asked.startswith("exec:"):
+    if case.fault and runtime.startswith("exec:"):
         if case.fault.kind == "crashed":
             given = [vectors] if vectors else []
             return format_command("ask", given, ["-o", "asked", "--select", case.id])
-        return format_command("probe", [report.asked])
-    grade = report.grades.get(case.dtype)
-    required = grade and str(grade.required)
+        return format_command("probe", [runtime])
     failed = case.verdict == "failed" and may_trace(case.dtype, required, case.message)
-    return case_command(vectors, case.id, report.asked * failed, report.outputs * failed)
+    return case_command(vectors, case.id, runtime * failed, outputs * failed)
 
 
 def may_trace(dtype: str, required: object, message: str) -> bool:
@@ -140,8 +147,14 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"        {diagnosis.not_tried} of them too large to be explained, or not looked at"
         for hint in diagnosis.hints:
             yield from wrap(hint, 8)
-    if named := [one for one in diagnosis.findings if in_brackets(one.names)]:
-        yield f"more about a name in brackets: {format_command('explain', named[0].names[:1])}"
+    if command := explain_command(diagnosis):
+        yield f"more about a name in brackets: {command}"
+
+
+def explain_command(diagnosis: Diagnosis) -> str:
+    """Return the command that explains the first name in brackets; "" where there is none."""
+    named = [one.names[:1] for one in diagnosis.findings if in_brackets(one.names)]
+    return format_command("explain", named[0]) if named else ""
 
 
 def notes(finding: Finding) -> Iterator[str]:
