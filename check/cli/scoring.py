@@ -24,6 +24,7 @@ from ..reports.suites import (
     ledger_lines,
     score_json,
     score_lines,
+    word_lines,
 )
 from ..score import score
 from ..stored import StoredReport, read_report
@@ -126,11 +127,12 @@ def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) ->
     VECTORS; without it, the core vectors installed with grucible.
 
     `grucible explain ledger NAME` prints what a specification leaves open, what grucible takes it to say,
-    and why: NAME stands behind "ledger:", as in (ledger: b-optional).
+    and why: NAME stands behind "ledger:", as in (ledger: b-optional). A word of reports, such as
+    unexplained, is explained, too.
     """
     if name == "ledger" and vectors:
         name, vectors = str(vectors), None
-    if lines := list(ledger_lines(name)):
+    if lines := [*ledger_lines(name), *word_lines(name)]:
         for line in lines:
             say(line)
         return

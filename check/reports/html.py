@@ -32,7 +32,15 @@ from ..judging.grade import Growth, step_errors
 from ..report import CORE, Report
 from ..scripts.script import has_script
 from ..trace import WHOLE, Traced, trace
-from .findings import how_far_off, may_trace, notes, plainest, sentence
+from .findings import (
+    explain_command,
+    how_far_off,
+    in_brackets,
+    may_trace,
+    notes,
+    plainest,
+    sentence,
+)
 from .show import asked_lines
 from .terminal import arithmetic_rows, headline, report_lines, table_rows
 from .trace import against_lines, step_lines
@@ -88,8 +96,9 @@ def html_page(reports: Sequence[Report]) -> str:
         finalize=lambda value: escape(value) if type(value) is str else value,
     )  # fmt: skip
     templates.globals.update(
-        headline=headline, how_far_off=how_far_off, notes=notes, report_lines=report_lines,
-        sentence=sentence, verdicts=VERDICTS,
+        explain_command=explain_command, headline=headline, how_far_off=how_far_off,
+        in_brackets=in_brackets, notes=notes, report_lines=report_lines, sentence=sentence,
+        verdicts=VERDICTS,
     )  # fmt: skip
     return templates.get_template("page.html.j2").render(
         runtimes=summaries,

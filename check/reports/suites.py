@@ -103,6 +103,15 @@ def ledger_lines(name: str) -> Iterator[str]:
     yield from wrap(BASES, 0, 2) if entries else []
 
 
+def word_lines(name: str) -> Iterator[str]:
+    """Yield what a word of reports means, by the table of words; nothing if it is not there."""
+    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    for line in page.partition("## Words\n")[2].splitlines():
+        word, _, meaning = line.strip("| ").partition(" | ")
+        if word == name:
+            yield from wrap(f"{word}: {meaning}", 0, 2)
+
+
 def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str]:
     """Yield the equations that a case asks for, and those that a misreading makes of them."""
     question = vectors.one(example).block.question(0)

@@ -40,6 +40,11 @@ def test_a_mistyped_entry_is_answered_with_the_nearest(command: Command) -> None
     bad_usage(ended, "no entry of a ledger .did you mean 'b-optional'")
 
 
+def test_a_word_of_reports_is_explained(command: Command) -> None:
+    assert command("explain", "unexplained").out.startswith("unexplained: failures that no finding")
+    assert command("explain", "tier").out == "tier: `required`, `ambiguous` or `nonportable`\n"
+
+
 def test_a_finding_s_name_is_still_explained(command: Command) -> None:
     ended = command("explain", "lbr-assumed", "--select", "openvino.GRUCell-3/plain/float32/*")
     assert ended.out.startswith("lbr-assumed: misreading")

@@ -288,7 +288,7 @@ async function start() {
     if (link) { event.preventDefault(); chosen = readAddress(link.hash); update(); }
   });
   for (const event of ["scroll", "toggle"]) document.addEventListener(event, hintAtMore, true);
-  for (const button of document.querySelectorAll("footer code")) button.after(" ", copying(button.textContent, "it"));
+  for (const button of document.querySelectorAll(".diagnosis code, footer code")) button.after(" ", copying(button.textContent, "it"));
   let drawn = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== drawn) { drawn = innerWidth; update(); } });
   document.documentElement.classList.add("ready");
