@@ -18,18 +18,18 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_151,
-    "vectors": 2_640,
-    "gen": 5_128,
+    "cases": 6_193,
+    "vectors": 2_644,
+    "gen": 5_125,
     "gen/variants": 3_018,
-    "check": 17_010,
+    "check": 17_213,
     "check/diagnosis": 3_283,
-    "tests": 31_237,
+    "tests": 31_397,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_196, 214, 32_728
+PACKAGE, MODULES, WORDS = 31_442, 214, 32_889
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_232}
+WORDS_OF = {"README.md": 1_245}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""

@@ -69,9 +69,9 @@ def test_help(command: Command) -> None:
     ("glob", "meant"),
     [
         ("onnx.GRU14/*", "onnx.GRU-14"),
-        ("onnx.GRU-14/plian/*", "onnx.GRU-14/plain"),
+        ("onnx.GRU-14/plan/*", "onnx.GRU-14/plain"),
         ("onnx.GRU-14/*/flaot32/*", "float32"),
-        ("*/default & onnx.GRU-14/plian/*", "onnx.GRU-14/plain"),
+        ("*/default & onnx.GRU-14/plan/*", "onnx.GRU-14/plain"),
     ],
 )
 def test_a_glob_with_a_typo_gets_a_suggestion(glob: str, meant: str, command: Command) -> None:
