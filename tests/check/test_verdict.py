@@ -13,8 +13,12 @@ from judged import judge_source
 
 from grucible import Question, Report, Unsupported, verify
 from grucible.check.judging.expectations import Expectation
+from grucible.check.observed.source import FromRuntime
 from grucible.check.reports.formats import report_value
 from grucible.check.reports.terminal import report_lines
+from grucible.check.runtimes.runtime import Runtime
+from grucible.check.verdict import Demand, judge
+from grucible.vectors.vector_set import open_set
 
 from .made import CELL, answering, make_block, name_of, write_vectors
 from .numpy_gru import run
@@ -154,3 +158,17 @@ def test_verify_in_this_process_reports_exceptions(tmp_path: Path) -> None:
         ("c", "passed", ""),
     ]
     assert report.runtime == "runtime"
+
+
+def test_what_is_done_after_the_last_answer_is_named(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "cell.h5", make_block(["a", "b", "c"]), operator=CELL)
+    named: list[str] = []
+    for wrong in ("", "a", "ab"):
+
+        def runtime(question: Question, wrong: str = wrong) -> dict[str, np.ndarray]:
+            off = question.id[-1] in wrong
+            return {name: array + off for name, array in run(question).items()}
+
+        source = FromRuntime(Runtime("mine", "", runtime))
+        judge(open_set(tmp_path), source, Demand(again=False), begin=named.append)
+    assert named == ["explaining 1 failure", "explaining 2 failures"]
