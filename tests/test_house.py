@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_018,
     "check": 17_213,
     "check/diagnosis": 3_283,
-    "tests": 31_397,
+    "tests": 31_415,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_442, 214, 32_889
