@@ -42,7 +42,7 @@ SHRUNK = "shrunk"
 """The theme of cases that were shrunk."""
 MAX_SECONDS = 300.0
 """Maximum seconds of the search, unless the caller gives another limit."""
-CLEARLY = 4.0
+_CLEARLY = 4.0
 """Minimum error of a smaller case, in tolerances, unless the first case was off by less."""
 MOST_SINGLES = 8
 """Maximum length of an axis whose entries are left out one by one; longer axes lose larger parts."""
@@ -212,7 +212,7 @@ class _Trials:
         if result.verdict != "failed":
             kinds = [one.fault.kind if one.fault else "" for one in (result, before)]
             return kinds[0] == kinds[1] and mask(result.message) == mask(before.message)
-        if result.worst_ratio < min(CLEARLY, before.worst_ratio):
+        if result.worst_ratio < min(_CLEARLY, before.worst_ratio):
             return False
         if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
             return False
