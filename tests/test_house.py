@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_644,
     "gen": 5_125,
     "gen/variants": 3_018,
-    "check": 17_213,
+    "check": 17_218,
     "check/diagnosis": 3_283,
-    "tests": 31_415,
+    "tests": 31_422,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_442, 214, 32_889
+PACKAGE, MODULES, WORDS = 31_447, 214, 32_891
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_245}
 """Maximum words of a page."""
