@@ -91,6 +91,13 @@ class RandomSpace:
             return replace(case, id=case_id, dtype=dtype)
         raise GrucibleError(why)
 
+    def check(self) -> None:
+        """Raise SpecError for an entry that is not random, or that lacks a value of a factor."""
+        for place, entry in enumerate(self.spec.model.cases):
+            if not isinstance(entry, Drawn):
+                raise self.spec.document.error(("cases", place), "has an end; expected random")
+        _ = self._entries
+
     @functools.cached_property
     def _entries(self) -> list[_Entry]:
         """The entries, with all that is the same of every question."""
@@ -292,7 +299,7 @@ def _weighted(value: Any) -> Any:
 def load_spaces(paths: tuple[Path, ...], operators: Sequence[str] = ()) -> list[RandomSpace]:
     """Load the random spaces in case specs; without paths, the built-in ones of `operators`, or of all.
 
-    Raises SpecError for a spec with an entry that is not random, and GrucibleError where none is left.
+    Raises SpecError as `check` of a space does, and GrucibleError where none is left.
     """
     if not paths:
         return [usual_space(name) for name in operators or OPERATORS]
@@ -301,9 +308,7 @@ def load_spaces(paths: tuple[Path, ...], operators: Sequence[str] = ()) -> list[
         if one.spec.theme == THEME:
             why = "has the ids of the built-in space; give the file another name"
             raise GrucibleError(f"{one.spec.document.name}: {why}")
-        for place, entry in enumerate(one.spec.model.cases):
-            if not isinstance(entry, Drawn):
-                raise one.spec.document.error(("cases", place), "has an end; expected random")
+        one.check()
     found = [one for one in found if not operators or one.operator.name in operators]
     if not found:
         raise GrucibleError(f"no space is of {' or '.join(operators)}; name another operator")

@@ -164,13 +164,14 @@ def test_values_are_drawn_as_the_space_says(tmp_path: Path) -> None:
         ("{from: 0, to: 9}", "{from: -1, to: 9}", 12),
         ("weight: 3", "weight: 0", 9),
         ("{batch_size: 3, hidden_size: 2}", "{hidden_size: 2}", 4),
+        ("{direction: reverse}", "{}", 5),
     ],
 )
 def test_a_wrong_space_is_refused_by_its_line(
     old: str, new: str, line: int, tmp_path: Path
 ) -> None:
     with pytest.raises(SpecError, match=rf"mine\.yaml:{line}: "):
-        space(tmp_path, MINE.replace(old, new)).case("float32", 0, 0)
+        space(tmp_path, MINE.replace(old, new))
 
 
 def test_a_space_is_no_list_of_cases(command: Command, tmp_path: Path) -> None:
