@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_193,
+    "cases": 6_198,
     "vectors": 2_644,
     "gen": 5_125,
     "gen/variants": 3_018,
     "check": 17_218,
     "check/diagnosis": 3_283,
-    "tests": 31_422,
+    "tests": 31_423,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_447, 214, 32_891
+PACKAGE, MODULES, WORDS = 31_452, 214, 32_891
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_245}
 """Maximum words of a page."""
