@@ -12,9 +12,8 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Parameter
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Alter
 from .approximate import APPROXIMATIONS, MISTAKES, Mistake, called
-from .variant import Variant
+from .variant import Expression, Variant
 from .weights import LINEAR_BEFORE_RESET
 
 IGNORED = ("https://github.com/sonos/tract/issues/2751",)
@@ -22,10 +21,6 @@ SIGMOID, TANH, RELU = Activation("sigmoid"), Activation("tanh"), Activation("rel
 PRE_ACTIVATIONS = ("a_z", "a_r", "a_h")
 
 Rename = Callable[[Activation], Activation]
-Quantities = Mapping[str, Any]
-"""What is known of a step so far, by name (gen.gru.Step). Also `h`, the state before it, `clip` (infinite where
-there is none), and `f` and `g`, the functions of the gates and of the candidate, by case."""
-Expression = Callable[[Quantities], Array]
 
 
 def _named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
@@ -52,37 +47,22 @@ def unclipped(s: StackedSemantics) -> StackedSemantics:
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
-def expressed(**changes: Expression) -> Callable[[StackedSemantics], Alter]:
-    """Give quantities by other expressions of what is known of the step by then."""
-
-    def bound(s: StackedSemantics) -> Alter:
-        known: dict[str, Any] = {"clip": s.clip, "f": s.f[0], "g": s.g[0]}
-
-        def alter(name: str, value: Array) -> Array:
-            known[name] = value
-            if name in changes:
-                known[name] = changes[name](known)
-            return np.asarray(known[name])
-
-        return alter
-
-    return bound
-
-
 def _both_sides(value: Array, clip: Array) -> Array:
     return np.asarray(np.clip(value, -clip, clip))
 
 
 def clipping(
     *names: str, how: Callable[[Array, Array], Array] = _both_sides
-) -> Callable[[StackedSemantics], Alter]:
+) -> dict[str, Expression]:
     """Clip quantities."""
-    return expressed(**{name: lambda q, name=name: how(q[name], q["clip"]) for name in names})
+    return {name: lambda q, name=name: how(q[name], q["clip"]) for name in names}
 
 
-def clipped(name: str, about: str, alter: Callable[[StackedSemantics], Alter]) -> Variant:
+def clipped(name: str, about: str, quantities: Mapping[str, Expression]) -> Variant:
     """Make the variant that clips in another way, and nowhere else."""
-    return Variant(name, about, needs=("clip",), links=IGNORED, semantics=unclipped, alter=alter)
+    return Variant(
+        name, about, needs=("clip",), links=IGNORED, semantics=unclipped, quantities=quantities
+    )
 
 
 DEFAULTS = {
@@ -168,12 +148,12 @@ CELL_VARIANTS = (
     Variant("lbr-inverted", "{reset_after} taken the other way round",
             needs=("reset_after",), links=LINEAR_BEFORE_RESET,
             semantics=lambda s: replace(s, reset_after=not s.reset_after)),
-    Variant("reset-gate-ignored", "the reset gate ignored", alter=expressed(r=lambda q: np.ones_like(q["r"]))),
-    Variant("reset-gate-flipped", "1 - rt used for rt", alter=expressed(r=lambda q: 1.0 - q["r"])),
+    Variant("reset-gate-ignored", "the reset gate ignored", quantities={"r": lambda q: np.ones_like(q["r"])}),
+    Variant("reset-gate-flipped", "1 - rt used for rt", quantities={"r": lambda q: 1.0 - q["r"]}),
     Variant("update-gate-flipped", "zt and 1 - zt exchanged, Ht = zt (.) ht + (1 - zt) (.) Ht-1",
-            alter=expressed(z=lambda q: 1.0 - q["z"])),
+            quantities={"z": lambda q: 1.0 - q["z"]}),
     Variant("update-gate-ignored", "the update gate ignored, Ht = ht",
-            alter=expressed(z=lambda q: np.zeros_like(q["z"]))),
+            quantities={"z": lambda q: np.zeros_like(q["z"])}),
     Variant("clip-ignored", "clip ignored", needs=("clip",), links=IGNORED, semantics=unclipped),
     clipped("clip-gates-only", "only the gates z and r clipped, not the candidate", clipping("a_z", "a_r")),
     clipped("clip-candidate-only", "only the candidate clipped, not the gates z and r", clipping("a_h")),
@@ -184,9 +164,9 @@ CELL_VARIANTS = (
             clipping(*PRE_ACTIVATIONS, how=lambda a, c: np.clip(a, 0.0, c))),
     clipped("clip-after-activation", "clipped after the activations instead of before", clipping("z", "r", "t")),
     clipped("clip-state-instead", "the state clipped instead of the pre-activations", clipping("state")),
-    Variant("clip-state-too", "the state clipped too", needs=("clip",), alter=clipping("state")),
+    Variant("clip-state-too", "the state clipped too", needs=("clip",), quantities=clipping("state")),
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
-            needs=("clip", "reset_after"), alter=expressed(u=lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"])),
+            needs=("clip", "reset_after"), quantities={"u": lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"]}),
     Variant("activations-ignored", "activations ignored, sigmoid and tanh used", needs=("f.chosen",), links=IGNORED,
             semantics=_named(lambda _: SIGMOID, lambda _: TANH)),
     Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", needs=("f.chosen",), links=IGNORED,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import pairwise, starmap
 from operator import attrgetter
 from typing import Any
@@ -20,11 +20,11 @@ from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import AGREED, StackedSemantics
-from ..gru import Alter, gru
+from ..gru import gru
 from ..stacks import Float64, join_inputs, join_semantics
 from .approximate import OTHER_FUNCTIONS
 from .families import CHANGED_FUNCTIONS, KNOTS, heights_of, is_curved
-from .variant import Evaluated, Outputs, Variant
+from .variant import IN_A_STEP, Evaluated, Expression, Outputs, Quantities, Variant
 
 HandedOut = tuple[Array, Array, Array]
 """Outputs, and (n, direction, batch, hidden) what an output holds that is the last state alone."""
@@ -79,11 +79,6 @@ class _Changed:
     given: GruInputs
     meant: StackedSemantics
     inputs: GruInputs
-
-    @property
-    def alters(self) -> list[Alter]:
-        """What the variants make of the quantities of a step."""
-        return [v.alter(self.asked) for v in self.variants if v.alter]
 
     @property
     def arithmetic(self) -> Any:
@@ -165,8 +160,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     """Yield the outputs of each of what can be stacked, before a variant changes them."""
     ends = np.cumsum([0, *(len(one.inputs.x) for one in together)]).tolist()
     rows = list(starmap(slice, pairwise(ends)))
-    alters = [(at, one) for at, each in zip(rows, together, strict=True) for one in each.alters]
-    arithmetic, alter = together[0].arithmetic, partial(_altered, alters) if alters else _unaltered
+    arithmetic, alter = together[0].arithmetic, _Altering(rows, together)
     semantics = join_semantics([one.meant for one in together])
     given = [one.inputs for one in together]
     inputs = join_inputs(given) if len(given) > 1 else given[0]
@@ -182,20 +176,25 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
     return ((y[at], ho[at]) for at in rows)
 
 
-def _altered(alters: Sequence[tuple[slice, Alter]], name: str, value: Array) -> Array:
-    """Make of a quantity of a step what each alter makes of its rows; leave `value` itself alone."""
-    result = value
-    for at, alter in alters:
-        part = result[at]
-        changed = alter(name, part)
-        if changed is not part:
-            result = result.copy() if result is value else result
-            result[at] = changed
-    return result
+class _Altering:
+    """What variants make of the quantities of a step: each of its own rows of the stack."""
 
+    def __init__(self, rows: Sequence[slice], together: Sequence[_Changed]) -> None:
+        self._known: dict[str, Array] = {}
+        self._changes: dict[str, list[tuple[slice, Quantities, Expression]]] = {}
+        for at, one in zip(rows, together, strict=True):
+            quantities = Quantities(self._known, at, one.asked)
+            for name, expression in (each for v in one.variants for each in v.quantities.items()):
+                self._changes.setdefault(name, []).append((at, quantities, expression))
 
-def _unaltered(_: str, value: Array) -> Array:
-    return value
+    def __call__(self, name: str, value: Array) -> Array:
+        if name == IN_A_STEP[0]:
+            self._known.clear()
+        changes = self._changes.get(name, ())
+        self._known[name] = result = value.copy() if changes else value
+        for at, quantities, expression in changes:
+            result[at] = expression(quantities)
+        return result
 
 
 def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:

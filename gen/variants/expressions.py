@@ -19,18 +19,15 @@ from ..stacks import Float64
 from .approximate import UNLISTED_MISTAKES
 from .cell import (
     PRE_ACTIVATIONS,
-    Expression,
-    Quantities,
     as_written,
     by_position,
     clipped,
     clipping,
-    expressed,
     mistaken,
     unclipped,
 )
 from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
-from .variant import Variant
+from .variant import Expression, Quantities, Variant
 
 QUANTITIES = {
     "a_z": "the update gate's pre-activation",
@@ -50,13 +47,13 @@ QUANTITIES = {
 
 def _blended(name: str, formula: str, blend: Expression) -> Variant:
     return Variant(
-        f"blend-{name}", f"the new state computed as Ht = {formula}", alter=expressed(state=blend)
+        f"blend-{name}", f"the new state computed as Ht = {formula}", quantities={"state": blend}
     )
 
 
-def _activated_twice(of: str, function: str) -> Callable[[StackedSemantics], Alter]:
+def _activated_twice(of: str, function: str) -> dict[str, Expression]:
     """Apply a function, `f` or `g`, to what is a quantity without that."""
-    return expressed(**{of: lambda q: Float64().activation(q[function], q[of], q["clip"])})
+    return {of: lambda q: Float64().activation(q[function], q[of], q["clip"])}
 
 
 def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
@@ -80,9 +77,9 @@ def _in_place(
     return advance
 
 
-def _through(of: str, change: Callable[[Array], Array]) -> Callable[[StackedSemantics], Alter]:
+def _through(of: str, change: Callable[[Array], Array]) -> dict[str, Expression]:
     """Change a quantity by itself."""
-    return expressed(**{of: lambda q: change(q[of])})
+    return {of: lambda q: change(q[of])}
 
 
 def _state_overwritten(
@@ -123,28 +120,28 @@ EXPRESSIONS = (
     _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
              lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
     Variant("state-kept-as-it-was", "the state left as it was before the step",
-            alter=expressed(state=lambda q: q["h"])),
-    Variant("state-zero", "the state left zero", alter=expressed(state=lambda q: 0 * q["h"])),
+            quantities={"state": lambda q: q["h"]}),
+    Variant("state-zero", "the state left zero", quantities={"state": lambda q: 0 * q["h"]}),
     Variant("state-g", "the activation of the candidate applied to the new state too",
-            alter=_activated_twice("state", "g")),
-    Variant("z-for-r", "the update gate used where the reset gate belongs", alter=expressed(r=lambda q: q["z"])),
+            quantities=_activated_twice("state", "g")),
+    Variant("z-for-r", "the update gate used where the reset gate belongs", quantities={"r": lambda q: q["z"]}),
     *(
-        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", alter=expressed(**{gate: lambda q, g=gate: q[g] ** 2}))
+        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", quantities={gate: lambda q, g=gate: q[g] ** 2})
         for gate in ("z", "r")
     ),
     *(
         Variant(f"{gate}-activated-twice", f"the activation of {words} applied twice",
-                alter=_activated_twice(gate, function))
+                quantities=_activated_twice(gate, function))
         for gate, (_, function, words) in _GATES.items()
     ),
     *(
         Variant(f"{gate}-not-activated", f"the activation of {words} left out",
-                alter=expressed(**{gate: lambda q, a=a: np.clip(q[a], -q["clip"], q["clip"])}))
+                quantities={gate: lambda q, a=a: np.clip(q[a], -q["clip"], q["clip"])})
         for gate, (a, _, words) in _GATES.items()
     ),
     *(
         Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
-                alter=expressed(**{gate: lambda q, a=a: q[a]}))
+                quantities={gate: lambda q, a=a: q[a]})
         for gate, (a, _, words) in _GATES.items()
     ),
     Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
@@ -152,13 +149,13 @@ EXPRESSIONS = (
     Variant("parameters-as-written", "{clip}, {alpha} and {beta} taken as decimal numbers, not as the float32 numbers that they are",
             needs=("clip", "alpha"), owners=("onnx",), ledger="parameter-type", semantics=as_written),
     Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
-            alter=expressed(a_h=_inputs_scaled_by_reset)),
+            quantities={"a_h": _inputs_scaled_by_reset}),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
-            alter=expressed(x_h=lambda q: q["r"] * q["x_h"])),
+            quantities={"x_h": lambda q: q["r"] * q["x_h"]}),
     Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
-            alter=expressed(p_h=lambda q: q["r"] * q["p_h"])),
+            quantities={"p_h": lambda q: q["r"] * q["p_h"]}),
     Variant("clip-before-bias", "clipped before the biases are added, and not after", needs=("clip",),
-            semantics=unclipped, alter=clipping("s_z", "s_r", "s_h")),
+            semantics=unclipped, quantities=clipping("s_z", "s_r", "s_h")),
     *(
         clipped(f"clip-{how}-{a}", about, clipping(*(one for one in PRE_ACTIVATIONS if one != a), *instead))
         for gate, (a, _, words) in _GATES.items()
@@ -170,12 +167,12 @@ EXPRESSIONS = (
         if (how, a) != ("not", "a_h")  # in the catalogue
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
-            alter=expressed(t=lambda q: q["r"] * q["t"])),
-    Variant("t-through-tanh", "the candidate ht taken through tanh once more", alter=_through("t", np.tanh)),
+            quantities={"t": lambda q: q["r"] * q["t"]}),
+    Variant("t-through-tanh", "the candidate ht taken through tanh once more", quantities=_through("t", np.tanh)),
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
-            alter=_through("a_h", Float64().sigmoid)),
+            quantities=_through("a_h", Float64().sigmoid)),
     *(
-        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, alter=_through(name, taken))
+        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, quantities=_through(name, taken))
         for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others
         for row, (whose, taken) in _ROWS.items()
     ),
@@ -205,13 +202,13 @@ def _read_narrow(
 
 NARROWER = (
     *(
-        Variant(f"{name}-in-{kind}", f"{words} {rounded}", alter=_through(name, rounding))
+        Variant(f"{name}-in-{kind}", f"{words} {rounded}", quantities=_through(name, rounding))
         for kind, (rounded, rounding) in TYPES.items()
         for name, words in QUANTITIES.items()
     ),
     *(
         Variant(f"products-{part}-in-{kind}", f"{words}'s part of every pre-activation {rounded}",
-                alter=expressed(**{f"{part}_{gate}": lambda q, r=rounding, n=f"{part}_{gate}": r(q[n]) for gate in "zrh"}))
+                quantities={f"{part}_{gate}": lambda q, r=rounding, n=f"{part}_{gate}": r(q[n]) for gate in "zrh"})
         for kind, (rounded, rounding) in TYPES.items()
         for part, words in (("x", "{w}"), ("p", "{r}"))
     ),

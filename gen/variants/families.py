@@ -16,8 +16,6 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
-from ...cases.operators.semantics import StackedSemantics
-from ..gru import Alter
 from .approximate import called
 from .cell import wherever
 from .expressions import QUANTITIES
@@ -101,13 +99,7 @@ class Family:
 
 
 def _altered(names: tuple[str, ...], form: NumberForm, number: float) -> dict[str, Any]:
-    def alter(name: str, value: Array) -> Array:
-        return form.of(value, number) if name in names else value
-
-    def bound(_: StackedSemantics) -> Alter:
-        return alter
-
-    return {"alter": bound}
+    return {"quantities": {one: lambda q, one=one: form.of(q[one], number) for one in names}}
 
 
 def _of_quantities() -> Iterator[Family]:

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -227,12 +227,14 @@ def unwritten(name: str) -> Variant:
     if start != "constant" and value:
         words += ", as if never written"
 
+    def last(seen: Evaluated) -> Array:
+        at = elements_of(seen.inputs, seen.semantics)
+        return np.where(filled(name, "ho", at), value, seen.ho)
+
     def outputs(seen: Evaluated) -> Outputs:
-        y, at = seen.y, partial(elements_of, seen.inputs, seen.semantics)
-        flat = y.reshape(*y.shape[:2], -1, y.shape[-1])
-        states = np.where(filled(name, "y", at(y.shape[-2])), value, flat)
-        return states.reshape(y.shape), np.where(filled(name, "ho", at()), value, seen.ho)
+        flat = seen.y.reshape(*seen.y.shape[:2], -1, seen.y.shape[-1])
+        at = elements_of(seen.inputs, seen.semantics, seen.y.shape[-2])
+        return np.where(filled(name, "y", at), value, flat).reshape(seen.y.shape), last(seen)
 
     needs = () if start in ("constant", "unwritten") else ("y", "ho")
-    last = lambda seen: outputs(seen)[1]  # noqa: E731
     return Variant(name, words, needs=needs, outputs=outputs, last=last, fills=True)

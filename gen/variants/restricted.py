@@ -15,10 +15,9 @@ import numpy as np
 from ...cases.dtypes import Array, Arrays
 from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
-from ..gru import Alter
 from .fields import Change
 from .places import OF_STATES, PLACES, elements_of, units_of
-from .variant import Evaluated, Outputs, Variant
+from .variant import Evaluated, Expression, Outputs, Quantities, Variant
 
 Which = Callable[[int], Array]
 """Which of some number of hidden units, as a mask."""
@@ -48,7 +47,9 @@ def restricted(variant: Variant, units: str) -> Variant:
         name=f"{variant.name}@{units}",
         about=f"{variant.about}, {words}",
         inputs=partial(_read, variant.inputs, which) if variant.inputs else None,
-        alter=partial(_altered, variant.alter, which) if variant.alter else None,
+        quantities={
+            one: partial(_changed, one, change, which) for one, change in variant.quantities.items()
+        },
     )
 
 
@@ -62,11 +63,8 @@ def _read(change: Change, which: Which, given: GruInputs, s: StackedSemantics) -
     return replace(found, x=given.x, w=w, r=r, b=some(given.b, found.b, mask))
 
 
-def _altered(
-    alter: Callable[[StackedSemantics], Alter], which: Which, s: StackedSemantics
-) -> Alter:
-    change = alter(s)
-    return lambda name, value: np.where(which(value.shape[-1]), change(name, value), value)
+def _changed(name: str, change: Expression, which: Which, q: Quantities) -> Array:
+    return np.where(which(q[name].shape[-1]), change(q), q[name])
 
 
 def can_be_in_direction(variant: Variant) -> bool:
@@ -97,7 +95,7 @@ def in_direction(variant: Variant, place: str) -> Variant:
         needs=(*variant.needs, "direction"),
         inputs=None,
         semantics=None,
-        alter=None,
+        quantities={},
         advance=None,
         outputs=outputs,
         mixes_rows=False,

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from math import prod
+from typing import Any
+
+import numpy as np
 
 from ...cases.dtypes import Array
-from ...cases.operators.semantics import StackedSemantics
-from ..gru import Alter
 from .expressions import QUANTITIES
 from .fields import GROUPS
-from .variant import Variant
+from .variant import Quantities, Variant
 
 Terms = Mapping[str, float]
 """Coefficients by product, such as `z*h`; the product of nothing is `1`."""
@@ -60,35 +63,16 @@ def with_terms(target: str, terms: Terms) -> Variant:
             raise KeyError(product)
     targets = [f"a_{gate}" for gate in target[2:]] if target.startswith("a_") else [target]
 
-    def bound(_: StackedSemantics) -> Alter:
-        known: dict[str, Array] = {}
-
-        def alter(name: str, value: Array) -> Array:
-            if name == "h":  # a new step begins
-                known.clear()
-            known[name] = value
-            if name in ("a_z", "a_r", "a_h"):
-                _take_apart(name, known)
-            if name == "u" and "p_u" in known:
-                known["b_u"] = value - known["p_u"]
-            if name in targets:
-                known[name] = value + sum(c * _product(p, known) for p, c in terms.items())
-            return known[name]
-
-        return alter
-
     text = "".join(f"{c:+.7g}*{product}" for product, c in terms.items()).removeprefix("+")
-    return Variant(f"{target}{_ADDS}{text}", " and ".join(_in_words(target, terms)), alter=bound)
+    return Variant(
+        f"{target}{_ADDS}{text}",
+        " and ".join(_in_words(target, terms)),
+        quantities={one: partial(_sum, one, terms) for one in targets},
+    )
 
 
-def _take_apart(name: str, known: dict[str, Array]) -> None:
-    """Take a pre-activation apart into what `_OWN` says."""
-    gate = name[-1]
-    known["a"], known["x"], known["p"] = known[name], known[f"x_{gate}"], known[f"p_{gate}"]
-    known[f"b_{gate}"] = known["b"] = known[name] - known[f"s_{gate}"]
-    if gate == "h" and "p_u" in known:
-        known["p"] = known["r"] * known["p_u"]
-        known["c"] = known["p_h"] - known["p"]
+def _sum(target: str, terms: Terms, q: Quantities) -> Array:
+    return np.asarray(q[target] + sum(c * _product(p, target, q) for p, c in terms.items()))
 
 
 def is_sum(name: str) -> bool:
@@ -110,12 +94,26 @@ def sum_called(name: str) -> Variant:
     return made
 
 
-def _product(product: str, known: Mapping[str, Array]) -> Array | float:
-    """Multiply what is known; 0 where the step has no such part, as Rbh outside of a reset gate."""
-    found: Array | float = 1.0
-    for name in product.split("*"):
-        found = found * (1.0 if name == "1" else known.get(name, 0.0))
-    return found
+def _product(product: str, target: str, q: Quantities) -> Array | float:
+    return prod(_part(name, target[-1], q) for name in product.split("*"))
+
+
+def _part(name: str, gate: str, q: Quantities) -> Any:
+    """Find a quantity, or a part of a pre-activation, its own gate's if the name says none.
+
+    It is 0 where the step has no such part, as Rbh outside of a reset gate.
+    """
+    inside, [kind, *other] = "p_u" in q, name.split("_")
+    of = other[0] if other else gate
+    if name == "1":
+        return 1.0
+    if name in ("c", "b_u"):
+        return 0.0 if not inside else q["u"] - q["p_u"] if other else q["r"] * _part("b_u", "", q)
+    if name == "p" and of == "h" and inside:
+        return q["r"] * q["p_u"]
+    if kind == "b":
+        return q[f"a_{of}"] - q[f"s_{of}"]
+    return q[f"{name}_{of}"] if name in _OWN else q[name]
 
 
 def _in_words(target: str, terms: Terms) -> Iterator[str]:

@@ -6,8 +6,8 @@ writes the equations again. Variants compose: the changes of one follow those of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
@@ -20,6 +20,35 @@ from ..gru import Advance, Alter
 Kind = Literal["misreading", "approximation", "precision", "reading"]
 Outputs = tuple[Array, Array]
 """y (n, direction, batch, time, hidden) and ho (n, direction, batch, hidden)."""
+
+
+IN_A_STEP = (
+    "h", "x_z", "x_r", "p_z", "s_z", "p_r", "s_r", "a_z", "a_r", "z", "r", "x_h", "p_u", "u", "p_h", "s_h", "a_h",
+    "t", "state",
+)  # fmt: skip
+"""The names of what a step computes (gen.gru.Alter), in the order in which it does."""
+
+
+class Quantities:
+    """What is `known` of a step so far, by name (IN_A_STEP), of some stacked cases.
+
+    Also `clip` (infinite where there is none), and `f` and `g`, the functions of the gates and of the candidate
+    by case, all as `asked` for.
+    """
+
+    def __init__(self, known: Mapping[str, Array], at: slice, asked: StackedSemantics) -> None:
+        self._known, self._at = known, at
+        self._asked = {"clip": asked.clip, "f": asked.f[0], "g": asked.g[0]}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def __getitem__(self, name: str) -> Any:
+        return self._asked[name] if name in self._asked else self._known[name][self._at]
+
+
+Expression = Callable[[Quantities], Array]
+"""A quantity, from those of a step so far, which it is one of."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +77,7 @@ class Variant:
     wrong in this way, `ledger` the entry of a reading, or of the point that a misreading gets wrong where
     a text is silent on it.
 
-    Each change is None where there is none. `alter` is made from the semantics as asked for; `advance` takes
+    Each change is None where there is none. `quantities` has what quantities of a step become; `advance` takes
     the steps in another way, made from the arithmetic, what is meant and what is altered. `last` is what an
     output holds that is the last state alone, where that is not ho. `between_steps` says that the inputs or
     the semantics are changed in what no single step tells: the first state, or which steps are taken and of
@@ -70,7 +99,7 @@ class Variant:
     links: tuple[str, ...] = ()
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
     semantics: Callable[[StackedSemantics], StackedSemantics] | None = None
-    alter: Callable[[StackedSemantics], Alter] | None = None
+    quantities: Mapping[str, Expression] = field(default_factory=dict, hash=False)
     advance: Callable[[Any, StackedSemantics, Alter], Advance] | None = None
     outputs: Callable[[Evaluated], Outputs] | None = None
     last: Callable[[Evaluated], Array] | None = None
@@ -95,7 +124,7 @@ class Variant:
     @property
     def of_outputs_alone(self) -> bool:
         """Whether it leaves all steps as they are, and changes what is handed out."""
-        changes = (self.inputs, self.semantics, self.alter, self.advance, self.arithmetic)
+        changes = (self.inputs, self.semantics, self.quantities, self.advance, self.arithmetic)
         return not any(changes) and not self.mixes_rows
 
     def means_something_for(self, operator: Operator) -> bool:

@@ -28,7 +28,6 @@ from grucible.check.judging.judge import judge_block
 from grucible.check.judging.noise import Noise, remark
 from grucible.check.observed.source import Observed
 from grucible.gen.gru import (
-    Alter,
     as_meant,
     in_order,
     processing_order,
@@ -105,8 +104,7 @@ def _narrow(inputs: GruInputs, meant: StackedSemantics) -> GruInputs:
     return replace(_weights(TO_BFLOAT16, inputs, meant), h0=TO_BFLOAT16(inputs.h0))
 
 
-def _narrow_state(_: StackedSemantics) -> Alter:
-    return lambda name, value: TO_BFLOAT16(value) if name == "state" else value
+NARROW_STATE = {"state": lambda q: TO_BFLOAT16(q["state"])}
 
 
 def _without(parts: tuple[str, ...], inputs: GruInputs, meant: StackedSemantics) -> GruInputs:
@@ -143,7 +141,7 @@ CRUDE = [
         "",
         "precision",
         inputs=_narrow,
-        alter=_narrow_state,
+        quantities=NARROW_STATE,
         worse_than=("float64", "float32", "float16"),
     ),
 ]
