@@ -18,7 +18,7 @@ from ...vectors.block import Block
 from ...vectors.case import difference
 from ...vectors.reader import VectorFile
 from ..judging.criterion import Criterion, chosen_criteria
-from .failing import elements, room
+from .failing import Room, elements
 
 MOST_LOOKED_AT = 2048
 """Maximum passed cases that candidates are tested against, evenly taken: a variant of each costs 0.1 ms."""
@@ -109,16 +109,18 @@ def excluded(
 
     That is further from every accepted answer than what passed may be, and than what explains may be from it.
     """
-    kind, stacked = FLOAT_TYPES[block.dtype], stacks_of(block)
-    found = []
+    kind, stacked, found = FLOAT_TYPES[block.dtype], stacks_of(block), []
+    each = []
+    for reading, answer in block.answers.items():
+        right = elements(answer.outputs, 1)
+        limit = elements(criterion.admitted(block, reading), 1)
+        each.append((right, limit, Room(limit, right, kind)))
     for batch in batches(block, combinations):
         given = elements(variant_outputs(block, stacked, batch), 2)
         mine = np.ones(given.shape[:2], bool)
         with np.errstate(invalid="ignore", over="ignore"):
-            for reading, answer in block.answers.items():
-                right = elements(answer.outputs, 1)
-                limit = elements(criterion.admitted(block, reading), 1)
-                most = limit + room(limit, given, right, kind)
+            for right, limit, room in each:
+                most = limit + room.of(given)
                 mine &= ~(share * difference(given, right) <= most).all(axis=-1)
         found.append(mine)
     return np.concatenate(found)

@@ -17,10 +17,12 @@ from ...gen.variants.variant import Variant
 from .contradictions import Passing
 from .failing import evenly
 from .finding import Finding
-from .fitting import Fit, Guess, moved
+from .fitting import MOST_STATES
 from .local import Local
+from .places import is_called
 from .proof import SOME
 from .steps import Steps, share_left
+from .trying import errors_at
 
 MOST_LEFT = 0.4
 """Maximum share of the error of rows, or of a case, that a curve leaves; a false one leaves most."""
@@ -32,6 +34,12 @@ MOST_STEPS = 24
 """Maximum groups of cases that are fitted; more change no height that counts."""
 FEWEST = 24
 """Minimum wrong states of each half; fewer give no curve."""
+ROUNDS = 6
+"""Rounds of fitting; each leaves a fraction of what the reset gate moves, which slopes leave out."""
+RIDGE = 1e-3
+"""What keeps heights near zero that hardly any state depends on, by the size of slopes."""
+LONGEST = 1.0
+"""Maximum change of a height in one round: no activation leaves its slopes' range sooner."""
 ALIKE = 0.3
 """Maximum difference of a height that both halves agree on, by the larger one."""
 
@@ -45,7 +53,7 @@ def find_other_function(
     """
     if not left.any():
         return []
-    several = _only([(one, left[start + one.stack.rows]) for start, one in local.steps])
+    several = _only([(one, left[start + one.stack.rows]) for start, one in local.steps_among(left)])
     several = [one for one in several if np.isfinite(one.seen).all() and one.wrong.any()]
     several = [several[place] for place in evenly(np.arange(len(several)), MOST_STEPS).tolist()]
     functions = sorted(frozenset().union(*(one.functions for one in several)))
@@ -83,19 +91,57 @@ def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, st
             half += [one.rows(which)] if which.size else []
     if min(sum(int(one.wrong.sum()) for one in half) for half in halves) < FEWEST:
         return []
-    fits = [Fit([(one, _every(one)) for one in half], robust=False) for half in halves]
-    none = Guess(lambda heights: (with_curve(asked, heights.tolist()),), np.zeros(len(KNOTS)))
-    first, second = (fit.improve([none])[0] for fit in fits)
-    if share_left(*fits[1].errors([none.variants, first.variants])) > MOST_LEFT:
+    (first, taken), (second, besides) = (_heights(asked, half) for half in halves)
+    variant = with_curve(asked, first.tolist())
+    rest = [errors_at(one, _every(one), [(), (variant,)]) for one in halves[1]]
+    if share_left(*np.concatenate(rest, axis=1)) > MOST_LEFT:
         return []
-    taken = [
-        np.abs(one.numbers) * np.linalg.norm(slopes, axis=0)
-        for fit, one in zip(fits, (first, second), strict=True)
-        for _, slopes in fit.slopes([moved(one)])
-    ]
-    place = _where(asked, np.array([first.numbers, second.numbers]), sum(taken))
-    [variant] = first.variants
+    place = _where(asked, np.array([first, second]), taken + besides)
     return [(asked, variant, f"{asked} computed as another function{place}")]
+
+
+def _heights(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
+    """Fit the heights of a curve at KNOTS; return them, and how much of the errors each takes."""
+    heights = np.zeros(len(KNOTS))
+    for _ in range(ROUNDS):
+        each = [_slopes(asked, heights, one) for one in several]
+        errors, by = (np.concatenate(parts) for parts in zip(*each, strict=True))
+        some = slice(None, None, max(1, len(by) // MOST_STATES))
+        ridge = RIDGE * float(np.linalg.norm(by[some]))
+        whole = np.vstack([by[some], ridge * np.eye(len(heights))])
+        change, *_ = np.linalg.lstsq(whole, np.append(errors[some], -ridge * heights), rcond=None)
+        heights = heights + np.clip(change, -LONGEST, LONGEST)
+    return heights, np.abs(heights) * np.linalg.norm(by, axis=0)
+
+
+def _slopes(asked: str, heights: Array, steps: Steps) -> tuple[Array, Array]:
+    """(states,) and (states, knots) Compute what states are off by under a curve, and what a height moves.
+
+    Both are in units of what is admitted. The curve moves the update gate and the candidate; what it moves by
+    the reset gate is left out.
+    """
+    meant, [q] = (
+        steps.stack.semantics,
+        steps.quantities_under([(with_curve(asked, heights.tolist()),)]),
+    )
+    clip, by = meant.clip[:, None], np.zeros((*steps.seen.shape, len(KNOTS)))
+    for name, functions, moved in (("a_z", meant.f, q["h"] - q["t"]), ("a_h", meant.g, 1 - q["z"])):
+        here = is_called(asked, functions) * moved
+        by += here[..., None] * hats(np.clip(q[name], -clip, clip))
+    limit = np.maximum(steps.limits, 1e-30)
+    taken = _every(steps)
+    errors = (steps.seen - q["state"]) / limit
+    return errors[taken], (by / limit[..., None])[taken]
+
+
+def hats(values: Array) -> Array:
+    """(…, knots) Compute what each knot's height counts at values."""
+    at = np.clip(np.searchsorted(KNOTS, values) - 1, 0, len(KNOTS) - 2)
+    share = np.clip((values - KNOTS[at]) / (KNOTS[at + 1] - KNOTS[at]), 0.0, 1.0)
+    found = np.zeros((*values.shape, len(KNOTS)))
+    np.put_along_axis(found, at[..., None], (1.0 - share)[..., None], axis=-1)
+    np.put_along_axis(found, at[..., None] + 1, share[..., None], axis=-1)
+    return found
 
 
 def _every(steps: Steps) -> Array:

@@ -53,8 +53,8 @@ LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
 """Maximum blocks, and cases of each, taken one step at a time; the work of each, in variants of it."""
 MOST_BASES = 3
 """Maximum variants of those found to which a second mistake is sought, one step at a time."""
-ROUNDS, TRIED = 3, 8
-"""Maximum samples of the unexplained that are looked at beyond the catalogue; as in `search`.
+ROUNDS, TRIED = 2, 8
+"""Maximum samples of the unexplained that are looked at beyond the catalogue in vain; as in `search`.
 Maximum candidates of each that are tested against all cases; the best come first."""
 
 
@@ -172,16 +172,24 @@ def _one_step_at_a_time(search: Search, local: Local) -> list[Explanation]:
     placed: dict[Names, Explanation] = {}
     known = set[Names]()
     bases = _before_outputs(search.best(MOST_BASES))
-    for _ in range(ROUNDS):
+    search.sampled[:] = False
+    fruitless = 0
+    while fruitless < ROUNDS:
         left = search.left(_by_steps(placed.values(), local.count))
-        sample = search.sample(left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED)
+        if not left.any():
+            break
+        others = left & ~search.sampled
+        sample = search.sample(
+            others if others.any() else left, LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED
+        )
         found = candidates(sample, bases)
         new = [variants for variants in found if names_of(variants) not in known][:TRIED]
-        if not new:
-            break
         known |= set(map(names_of, new))
-        new = [one for one in new if local.tell(one, left, *_least(names_of(one)))]
+        search.each([one for one in new if not any(has_number(v.name) for v in one)])
+        if not (left & search.unexplained).any():
+            break
         tried = [one for one in map(local.explained, new) if one is not None and _told(one)]
+        fruitless += not tried
         search.on_all([one.variants for one in tried])
         placed |= {one.names: one for one in tried if all(v.within_a_step for v in one.variants)}
         order = _best_first(placed.values())
@@ -209,11 +217,5 @@ def _best_first(placed: Iterable[Explanation]) -> list[Explanation]:
 
 def _told(one: Explanation) -> bool:
     """Say whether it is more than chance: certain without a number, or of many cases or states."""
-    cases, states = _least(one.names if one.certain else None)
-    return one.explains >= cases or one.states >= states
-
-
-def _least(names: Names | None) -> tuple[int, int]:
-    """Count the cases, or states, that must be explained so that it is no chance; None is uncertain."""
-    sure = names is not None and not any(map(has_number, names))
-    return (1, 1) if sure else (FITTED_CASES, FITTED_STATES)
+    sure = one.certain and not any(map(has_number, one.names))
+    return sure or one.explains >= FITTED_CASES or one.states >= FITTED_STATES

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -51,6 +51,10 @@ class FailingBlock:
         self.stacked = stacks_of(block)
         self._seen, self._right = elements(observed, 1), elements(block.answer.outputs, 1)
         self._limit = elements(criterion.admitted(block, STORED), 1)
+
+    @cached_property
+    def _room(self) -> Room:
+        return Room(self._limit, self._right, FLOAT_TYPES[self.block.dtype])
 
     def __len__(self) -> int:
         return len(self.block)
@@ -115,7 +119,7 @@ class FailingBlock:
         )
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             given = np.where(np.abs(given) > kind.largest, np.copysign(np.inf, given), given)
-            admitted = room(limit, given, right, kind)
+            admitted = self._room.of(given)
             # a kernel that clips to the largest number makes it of an infinity
             wild, other = ~(np.abs(seen) < kind.largest), ~(np.abs(given) < kind.largest)
             off = np.where(wild | other, 0.0, np.abs(seen - given))
@@ -242,21 +246,27 @@ def is_wrong(three: Array) -> Array:
     return np.asarray(~(difference(seen, right) <= limit))
 
 
-def room(limit: Array, given: Array, right: Array, kind: FloatType) -> Array:
-    """(c, n, elements) Compute what is admitted of what variants give.
+class Room:
+    """What is admitted of what variants give, from the `limit` of what is `right` (n, elements).
 
-    It is `limit` (n, elements), or eight times the median of that in the case; larger by as much as what
-    they give is larger; and one rounding. The limit of a case that is zero, or below normal numbers, is what
+    It is the limit, or eight times the median of that in the case; larger by as much as what they give is
+    larger; and one rounding. The limit of a case that is zero, or below normal numbers, is what
     underflow may lose: it is as large as what rounding may lose of the least numbers that it spares. Where
     nothing may be lost, as of a state that is handed through, that is one rounding.
     """
-    normal = 2.0 ** (kind.least_exponent + kind.precision - 1)
-    size = _largest(right)
-    size = np.where(size <= normal, normal * 2.0**kind.precision, size)
-    scale = np.maximum(1.0, _largest(given) / size)
-    admitted = _wider(limit, right, size * 2.0**-kind.precision) * scale[..., None]
-    admitted = np.where((limit == 0) & (given == 0), 0.0, admitted)  # padding that stays zero
-    return np.asarray(admitted + 2.0**-kind.precision * np.abs(given) + 2.0**kind.least_exponent)
+
+    def __init__(self, limit: Array, right: Array, kind: FloatType) -> None:
+        normal, size = 2.0 ** (kind.least_exponent + kind.precision - 1), _largest(right)
+        self._size = np.where(size <= normal, normal * 2.0**kind.precision, size)
+        self._rounding, self._least = 2.0**-kind.precision, 2.0**kind.least_exponent
+        self._wide = _wider(limit, right, self._size * self._rounding)
+        self._zero = limit == 0  # as of padding that stays zero
+
+    def of(self, given: Array) -> Array:
+        """(c, n, elements) Compute it of what each of c combinations gives."""
+        scale = np.maximum(1.0, _largest(given) / self._size)
+        admitted = np.where(self._zero & (given == 0), 0.0, self._wide * scale[..., None])
+        return np.asarray(admitted + self._rounding * np.abs(given) + self._least)
 
 
 def elements(arrays: Arrays, leading: int) -> Array:
@@ -281,8 +291,8 @@ def _wider(limits: Array, right: Array, one: Array) -> Array:
     known = (limits > 0) & np.isfinite(limits)
     some = known & (right != 0)  # a zero is off by no more than underflow
     known = np.where(some.any(axis=1, keepdims=True), some, known)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a case without one
-        median = np.nanmedian(np.where(known, limits, np.nan), axis=1)
-    median = np.where(np.isnan(median), one, median)
-    return np.asarray(np.maximum(limits, 8.0 * median[:, None]))
+    count = known.sum(axis=1)
+    middle = np.maximum((count - 1) // 2, 0)[:, None]
+    median = np.take_along_axis(np.sort(np.where(known, limits, np.inf), axis=1), middle, axis=1)
+    median = np.where(count[:, None] == 0, one[:, None], median)
+    return np.asarray(np.maximum(limits, 8.0 * median))

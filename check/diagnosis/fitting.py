@@ -21,22 +21,12 @@ DAMPED = (1.0, 0.3, 0.1)
 """The parts of a Gauss-Newton step that are tried; the whole may leave the range of its slopes."""
 ROUNDS = 8
 """Maximum Gauss-Newton steps; convergence is quadratic near the solution."""
-CURVE_ROUNDS = 4
-"""Gauss-Newton steps for a curve, each in whole: what straight lines leave is no less after more."""
 SLOPE = 2.0**-13
 """The change of a number by which slopes are taken: its square is near float32's precision."""
 CLEARLY = 1e-3
 """Minimum by which a Gauss-Newton step must lower the cost; less changes no number that counts."""
 MOST_STATES = 4000
 """Maximum states that are looked at; more change no number that counts."""
-RIDGE = 1e-3
-"""What keeps numbers near zero that hardly any state depends on, by the size of slopes."""
-JUMP = 1e3
-"""Maximum slopes of a state, by the median; larger ones are those of a jump, as ThresholdedRelu has."""
-LONGEST = 1.0
-"""Maximum change of such a number in one step: no activation leaves its slopes' range sooner."""
-FEW = 4
-"""Maximum numbers that need no ridge: all states depend on so few."""
 PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
 """What numbers may be multiples of one part of; the first that does is taken, as people write it."""
 LEAST = 1e-6
@@ -73,11 +63,11 @@ class Guess(NamedTuple):
 class Fit:
     """Steps of several groups of cases, each with the states (n, direction, rows, hidden) that count.
 
-    If it is `robust`, a state that is far off costs hardly more than another: it may have another mistake.
+    A state that is far off costs hardly more than another: it may have another mistake.
     """
 
-    def __init__(self, several: Sequence[tuple[Steps, Array]], *, robust: bool = True) -> None:
-        self.several, self._robust = several, robust
+    def __init__(self, several: Sequence[tuple[Steps, Array]]) -> None:
+        self.several = several
         self.states = sum(int(usable.sum()) for _, usable in several)
 
     def errors(self, tried: Sequence[Variants]) -> Array:
@@ -87,26 +77,21 @@ class Fit:
 
     def costs(self, tried: Sequence[Variants]) -> Array:
         """(c,) Compute the cost of what each leaves."""
-        squares = (self.errors(tried) / 2.0) ** 2
-        if not self._robust:
-            return np.asarray(np.log1p(squares.mean(axis=1)))
-        return np.asarray(np.log1p(squares).mean(axis=1))
+        return np.asarray(np.log1p((self.errors(tried) / 2.0) ** 2).mean(axis=1))
 
     def slopes(self, several: Sequence[Sequence[Variants]]) -> Iterator[tuple[Array, Array]]:
         """Yield (states,) errors of each first one, and (states, others) minus slopes, both weighted."""
         found, start = self.errors([one for each in several for one in each]), 0
         for each in several:
             errors, *others = found[start : (start := start + len(each))]
-            usual = 3.0 * float(np.median(np.abs(errors))) if self._robust else np.inf
-            scale = max(2.0, usual)
+            scale = max(2.0, 3.0 * float(np.median(np.abs(errors))))
             weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
             yield errors * weights, ((errors - others) * weights).T / SLOPE
 
     def improve(self, guesses: Sequence[Guess]) -> list[Guess]:
         """Find the numbers of guesses by damped Gauss-Newton steps."""
         fitted, improving = list(guesses), list(range(len(guesses)))
-        damped, rounds = (DAMPED, ROUNDS) if self._robust else (DAMPED[:1], CURVE_ROUNDS)
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             if not improving:
                 break
             tried = []
@@ -114,14 +99,14 @@ class Fit:
                 improving, self.slopes([moved(fitted[at]) for at in improving]), strict=True
             ):
                 one = fitted[at]
-                change = step_of_least_squares(by, errors, one.numbers)
-                tried += [one._replace(numbers=one.numbers + part * change) for part in damped]
+                change, *_ = np.linalg.lstsq(by, errors, rcond=None)
+                tried += [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
             costs = self.costs([one.variants for one in tried]).tolist()
             before, improving = improving, []
             for number, at in enumerate(before):
-                parts = range(number * len(damped), (number + 1) * len(damped))
+                parts = range(number * len(DAMPED), (number + 1) * len(DAMPED))
                 least = min(parts, key=lambda part: costs[part])
-                if costs[least] < fitted[at].cost - CLEARLY or not self._robust:
+                if costs[least] < fitted[at].cost - CLEARLY:
                     fitted[at] = tried[least]._replace(cost=costs[least])
                     improving.append(at)
         return fitted
@@ -131,16 +116,3 @@ def moved(one: Guess) -> list[Variants]:
     """List a guess, and it with each of its numbers changed by SLOPE."""
     moves = [0.0 * one.numbers, *SLOPE * np.eye(len(one.numbers))]
     return [one.make(one.numbers + move) for move in moves]
-
-
-def step_of_least_squares(by: Array, errors: Array, numbers: Array) -> Array:
-    """Find the change of numbers by slopes; of many numbers, one that is neither large nor due to jumps."""
-    if len(numbers) <= FEW:
-        change, *_ = np.linalg.lstsq(by, errors, rcond=None)
-        return np.asarray(change)
-    size = np.linalg.norm(by, axis=1)
-    here = size <= JUMP * np.median(size)
-    ridge = RIDGE * float(np.linalg.norm(by[here]))
-    whole = np.vstack([by[here], ridge * np.eye(len(numbers))])
-    change, *_ = np.linalg.lstsq(whole, np.append(errors[here], -ridge * numbers), rcond=None)
-    return np.asarray(np.clip(change, -LONGEST, LONGEST))

@@ -56,7 +56,7 @@ def _of_steps(local: Local, which: Array) -> list[str]:
     each: list[Split] = []
     count = clear = 0
     inherited, beside = False, True
-    for start, one in local.steps:
+    for start, one in local.steps_among(which):
         mine = which[start + one.stack.rows]
         if mine.any():
             cases = mine[:, None, None, None]

@@ -14,7 +14,7 @@ from ...vectors.block import Block
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, evenly
-from .finding import Explanation, names_of
+from .finding import PARTLY, Explanation, names_of
 from .places import Split, where
 from .steps import Steps, share_left, steps_of
 
@@ -28,26 +28,22 @@ class Local:
     def __init__(self, parts: Sequence[FailingBlock], passing: Passing, count: int) -> None:
         self.count = count
         self._parts, self._passing = parts, passing
+        self._steps: dict[int, list[Steps]] = {}
 
-    @cached_property
-    def steps(self) -> list[tuple[int, Steps]]:
+    @property
+    def steps(self) -> Iterator[tuple[int, Steps]]:
         """The steps of the failing cases, each with the number of its block's first case."""
-        starts = np.cumsum([0, *map(len, self._parts)]).tolist()
-        each = zip(starts, self._parts, strict=False)
-        return [(start, one) for start, part in each for one in steps_of(part)]
+        return self.steps_among(np.ones(self.count, bool))
 
-    def tell(self, variants: tuple[Variant, ...], which: Array, cases: int, states: int) -> bool:
-        """Say whether variants explain `cases` of `which` (n,), or `states` of their wrong states."""
-        for start, steps in self.steps:
-            mine = which[start + steps.stack.rows]
-            if mine.any() and steps.has_all(variants):
-                some = steps.only(np.flatnonzero(mine))
-                [explained] = some.explained(some.gives(variants)[None])
-                cases -= int(explained.sum())
-                states -= int((some.wrong & _of(explained)).sum())
-                if min(cases, states) <= 0:
-                    return True
-        return False
+    def steps_among(self, which: Array) -> Iterator[tuple[int, Steps]]:
+        """Yield the steps of the blocks that hold some of the failing cases `which` (n,)."""
+        start = 0
+        for place, part in enumerate(self._parts):
+            if which[start : start + len(part)].any():
+                if place not in self._steps:
+                    self._steps[place] = steps_of(part)
+                yield from ((start, one) for one in self._steps[place])
+            start += len(part)
 
     def explained(
         self,
@@ -57,11 +53,12 @@ class Local:
     ) -> Explanation | None:
         """Find the cases that variants explain together, and where.
 
-        None where they explain none, or would spoil states of these that are right. They are tested on
-        cases that `passed`, by blocks, with which of each; against a few, if these are not given. And
-        against the failing cases that are known to be `otherwise` (n,).
+        None where they explain none, or would spoil right states in more than a few of these and nothing tells
+        where. They are tested on cases that `passed`, by blocks, with which of each; against a few, if
+        these are not given. And against the failing cases that are known to be `otherwise` (n,).
         """
-        found, states = np.zeros(self.count, bool), list[Split]()
+        found, spoilt = np.zeros((2, self.count), bool)
+        states, spoiling = list[Split](), list[Split]()
         explained, contradicting = list[tuple[Block, Array]](), list[tuple[Block, Array]]()
         for start, steps in self.steps:
             if not steps.has_all(variants):
@@ -76,11 +73,18 @@ class Local:
                     states.append((steps, nothing, ~near & shown))
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
-                only = _of(cases) & steps.taken[:, None, :, None]
-                states.append((steps, steps.wrong & only, ~steps.wrong & ~near & only))
+                off = ~steps.wrong & ~near & _of(cases) & steps.taken[:, None, :, None]
+                spoils = off.any(axis=(1, 2, 3))
+                spoilt[start + steps.stack.rows[spoils]] = True
+                states.append((steps, steps.wrong & _of(cases & ~spoils), nothing))
+                spoiling.append((steps, steps.wrong & _of(spoils), off))
                 explained.append((steps.part.block, _rows(steps, cases)))
         if not explained:
             return None
+        if spoilt.sum() > PARTLY * found.sum():
+            states += spoiling
+        else:
+            found &= ~spoilt
         wrong = sum(int(group.sum()) for _, group, _ in states)
         within = any(others.any() for _, _, others in states)
         for steps in self.passing if passed is None else self._as_right(passed):

@@ -107,7 +107,7 @@ def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
     z, r, h = (states.quantities[name] for name in ("a_z", "a_r", "a_h"))
     both = [r, r] if meant.reset_after else [_of_all_units(r, which) for which in (np.min, np.max)]
     for name in ("", *functions):
-        f, g = (_is_called(name, each) for each in (meant.f, meant.g))
+        f, g = (is_called(name, each) for each in (meant.f, meant.g))
         some = [np.where(f, gate, 0.0) for gate in (z, *both)] + [np.where(g, h, 0.0)]
         some = [np.clip(one, -clip, clip) if name else one for one in some]
         low, high = np.minimum.reduce(some), np.maximum.reduce(some)
@@ -122,7 +122,7 @@ def _of_all_units(values: Array, which: Callable[..., Array]) -> Array:
     return np.broadcast_to(which(values, axis=-1, keepdims=True), values.shape)
 
 
-def _is_called(name: str, functions: Sequence[Sequence[Activation]]) -> Array:
+def is_called(name: str, functions: Sequence[Sequence[Activation]]) -> Array:
     """(n, direction, 1, 1) Say of which cases and directions a function has this name; "" is any's."""
     same = [[name in ("", one.name) for one in cases] for cases in functions]
     return np.array(same).T[..., None, None]

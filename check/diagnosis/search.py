@@ -49,6 +49,8 @@ class Search:
         self.passed_over = np.arange(len(which)) >= self.starts[-1]
         """(n,) the cases that were not looked at, or among which a stage would take too long."""
         self.distances: dict[Names, Array] = {}
+        self.sampled = np.zeros_like(which)
+        """(n,) the cases of all samples."""
         self.found: list[Variant] = []
         """What explains failing cases alone, or their steps: what is tried together with others."""
 
@@ -140,6 +142,7 @@ class Search:
             if rows.size:
                 most -= len(rows) * part.work
                 self.searching -= len(rows) * part.work * tried
+                self.sampled[self.starts[place] + rows] = True
                 sample.append(part.rows(rows))
         if not sample:
             self.passed_over |= which

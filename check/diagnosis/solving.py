@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import itemgetter
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.sums import PRODUCTS, with_terms
 from .fitting import CLEARLY, LEAST, SLOPE, Fit, Guess, Term
 from .steps import Steps
-from .trying import Variants, explains, shares
+from .trying import Variants, errors_at, explains, shares
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -103,22 +104,29 @@ def _promising(one: Guess, errors: Array, slopes: Array) -> list[Term]:
 
 
 def _members(fit: Fit) -> Iterator[Variants]:
-    """Fit the numbers of the families of which a number leaves least; yield that with the fewest digits."""
-    steps = [one for one, _ in fit.several]
-    meant = [
-        family
-        for family in FAMILIES.values()
-        if any(one.has_all([family.member(1.0)]) and one.tells(family.needs) for one in steps)
-    ]
-    tried = [_member(family, number) for family in meant for number in family.form.tried]
-    nothing, *left = np.abs(fit.errors([(), *(one.variants for one in tried)])).sum(axis=1).tolist()
-    best: dict[str, Guess] = {}
-    for one, rest in sorted(zip(tried, left, strict=True), key=lambda each: each[1]):
-        if rest < nothing:
-            best.setdefault(_family(one), one)
-    some = list(best.items())[:BEST]
-    fitted = fit.improve([one for name, one in some if FAMILIES[name].form.fitted])
-    for one in (*fitted, *(one for name, one in some if not FAMILIES[name].form.fitted)):
+    """Fit the numbers of the families of which a number leaves least; yield that with the fewest digits.
+
+    Which these are, the first group tells that can tell a family.
+    """
+    best: dict[str, tuple[float, Guess]] = {}
+    for steps, usable in fit.several:
+        tried = [
+            _member(family, number)
+            for name, family in FAMILIES.items()
+            if name not in best
+            and steps.has_all([family.member(1.0)])
+            and steps.tells(family.needs)
+            for number in family.form.tried
+        ]
+        errors = errors_at(steps, usable, [(), *(one.variants for one in tried)])
+        nothing, *left = np.maximum(np.abs(errors).sum(axis=1), 1e-300).tolist()
+        for one, rest in zip(tried, left, strict=True):
+            name = _family(one)
+            best[name] = min(best.get(name, (1.0, one)), (rest / nothing, one), key=itemgetter(0))
+    order = sorted(best.items(), key=lambda entry: entry[1][0])
+    some = [(FAMILIES[name].form, one) for name, (rest, one) in order[:BEST] if rest < 1.0]
+    fitted = fit.improve([one for form, one in some if form.fitted])
+    for one in (*fitted, *(one for form, one in some if not form.fitted)):
         rounded = one.rounded or [one.variants]
         cases = sum(explains(steps, rounded).sum(axis=1) for steps, _ in fit.several)
         costs = fit.costs(rounded)

@@ -19,14 +19,13 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
 from ...cases.operators.readings import STORED
-from ...cases.operators.semantics import StackedSemantics
-from ...gen.gru import Alter, fill_padding, step_numbers, turned
+from ...gen.gru import fill_padding, step_numbers, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
-from ...gen.variants.variant import Variant
+from ...gen.variants.variant import IN_A_STEP, Quantities, Variant
 from ..judging.criterion import Demanded
 from ..judging.single_steps import SingleSteps, last_times
-from .failing import MOST_ERROR, FailingBlock, room
+from .failing import MOST_ERROR, FailingBlock, Room
 
 JUMPED = 2.0**-20
 """The quantities of a step are off by less than this share in float32."""
@@ -100,24 +99,25 @@ class Steps:
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
         """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""
-        every = np.ones_like(self.inputs.lengths)
-        steps = replace(self, inputs=replace(self.inputs, lengths=every), base=())
-        [found] = steps.quantities_under([()])
+        [found] = replace(self, base=()).quantities_under([()])
         return found
 
     def quantities_under(self, several: Sequence[Sequence[Variant]]) -> list[Mapping[str, Array]]:
-        """Collect the quantities of taken steps under each of several combinations of variants."""
+        """Collect the quantities of all steps under each of several combinations of variants."""
         seen: list[dict[str, list[Array]]] = [{} for _ in several]
 
-        def bound(mine: dict[str, list[Array]], _: StackedSemantics) -> Alter:
-            def alter(name: str, value: Array) -> Array:
-                mine.setdefault(name, []).append(value)
-                return value
+        def see(mine: dict[str, list[Array]], name: str, q: Quantities) -> Array:
+            mine.setdefault(name, []).append(q[name])
+            return mine[name][-1]
 
-            return alter
-
-        watched = [Variant("seen", "", alter=partial(bound, mine)) for mine in seen]
-        self.given([(*variants, one) for variants, one in zip(several, watched, strict=True)])
+        watched = [
+            Variant("seen", "", quantities={name: partial(see, mine, name) for name in IN_A_STEP})
+            for mine in seen
+        ]
+        every = replace(self.inputs, lengths=np.ones_like(self.inputs.lengths))
+        replace(self, inputs=every).given(
+            [(*variants, one) for variants, one in zip(several, watched, strict=True)]
+        )
         return [{name: np.stack(each, axis=1) for name, each in one.items()} for one in seen]
 
     def gives(self, variants: Sequence[Variant]) -> Array:
@@ -155,7 +155,7 @@ class Steps:
         kind = FLOAT_TYPES[self.part.block.dtype]
         limit, right = self.limits.reshape(flat[1:]), self.right.reshape(flat[1:])
         with np.errstate(invalid="ignore", over="ignore"):
-            admitted = room(limit, np.nan_to_num(self.seen).reshape(flat), right, kind)
+            admitted = Room(limit, right, kind).of(np.nan_to_num(self.seen).reshape(flat))
         return admitted.reshape(self.seen.shape)
 
     def rows(self, which: Array) -> Steps:
@@ -250,7 +250,8 @@ def _within(one: Array, other: Array, limit: Array) -> Array:
 
 def _nudged(share: float) -> Variant:
     """Make a variant that has every quantity of a step off by a share of it."""
-    return Variant("nudged", "", alter=lambda _: lambda _, value: value * (1.0 + share))
+    more = {name: lambda q, name=name: q[name] * (1.0 + share) for name in IN_A_STEP}
+    return Variant("nudged", "", quantities=more)
 
 
 def _rest(stack: Stack, seen: Array, ho: Array | None, limits: Array) -> Array:

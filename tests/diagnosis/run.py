@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +31,11 @@ from diagnosis.real import REAL  # noqa: E402
 from diagnosis.second import SECOND  # noqa: E402
 from diagnosis.wrong import WrongGru, judging, read_table  # noqa: E402
 
-from grucible import Report, verify  # noqa: E402
+from grucible import Report  # noqa: E402
+from grucible.check.observed.source import FromRuntime  # noqa: E402
+from grucible.check.runtimes.runtime import describe_runtime  # noqa: E402
+from grucible.check.verdict import Demand, judge  # noqa: E402
+from grucible.vectors.vector_set import VectorSet, open_set  # noqa: E402
 
 GROUPS = {
     "in the catalogue": LISTED,
@@ -161,9 +165,15 @@ class Findings:
         return cls(**dict(value) | {"sentences": [Sentence(**one) for one in value["sentences"]]})
 
 
+@cache
+def _questions(operator: str) -> VectorSet:
+    return open_set(select=judging(operator))
+
+
 def report_of(wrong: WrongGru) -> Report:
     """Judge a wrong GRU by the float32 questions of its operator in the core vectors, those of THEMES."""
-    return verify(runtime=wrong.kernel(), select=judging(wrong.operator))
+    source = FromRuntime(describe_runtime(wrong.name, wrong.kernel()))
+    return judge(_questions(wrong.operator), source, Demand())
 
 
 def findings_of(report: Report) -> Findings:
@@ -246,7 +256,7 @@ def main() -> None:
             changed = f"  was {was}" if was != given else ""
             worse += MARKS.index(given) > MARKS.index(was)
             spent += seconds
-            print(f"{given:8}{name}{changed}", flush=True)
+            print(f"{given:8}{seconds:6.1f} s  {name}{changed}", flush=True)
     minutes = (time.monotonic() - start) / 60
     print(*table.totals(now), "", sep="\n")
     print(

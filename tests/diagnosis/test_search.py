@@ -15,7 +15,7 @@ from grucible.cases.dtypes import FLOAT_TYPES, Arrays
 from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
-from grucible.check.diagnosis.failing import FailingBlock, elements, room
+from grucible.check.diagnosis.failing import FailingBlock, Room, elements
 from grucible.check.diagnosis.finding import Explanation
 from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
@@ -99,7 +99,7 @@ def test_right_zeros_admit_no_large_numbers(dtype: str) -> None:
     """What underflow may lose of a zero grows with a number that is given no further than rounding does."""
     kind = FLOAT_TYPES[dtype]
     least = 2.0 ** (kind.least_exponent + kind.precision - 1)
-    admitted = room(np.array([[least]]), np.array([[[0.5]]]), np.zeros((1, 1)), kind)
+    admitted = Room(np.array([[least]]), np.zeros((1, 1)), kind).of(np.array([[[0.5]]]))
     assert 0.0 < admitted.max() <= 8.0 * 2.0**-kind.precision
 
 
@@ -108,18 +108,18 @@ def test_where_no_error_is_admitted_another_number_is_off_by_as_much_as_rounding
     nothing, kind = np.zeros((1, 2)), FLOAT_TYPES["float32"]
     given = np.full((1, 1, 2), 0.5)
     for right in (nothing, nothing + 0.25):
-        admitted = room(nothing, given, right, kind)
+        admitted = Room(nothing, right, kind).of(given)
         assert (admitted >= 8 * 2.0**-25).all()
         assert (admitted <= 10 * 2.0**-25).all()
-    assert (room(nothing, 0 * given, nothing, kind) <= 2.0**kind.least_exponent).all()
+    assert (Room(nothing, nothing, kind).of(0 * given) <= 2.0**kind.least_exponent).all()
 
 
 def test_right_zeros_do_not_narrow_what_other_numbers_are_admitted() -> None:
     """A zero is off by no more than underflow; what a variant gives in its place is off as others are."""
     limit = np.array([[1e-38, 1e-38, 1e-38, 1e-6]])
     right, given = np.array([[0.0, 0.0, 0.0, 0.5]]), np.full((1, 1, 4), 1e-9)
-    assert (room(limit, given, right, FLOAT_TYPES["float32"]) >= 8e-6).all()
-    assert room(limit, given, np.zeros((1, 4)), FLOAT_TYPES["float32"])[0, 0, 0] < 1e-9
+    assert (Room(limit, right, FLOAT_TYPES["float32"]).of(given) >= 8e-6).all()
+    assert Room(limit, np.zeros((1, 4)), FLOAT_TYPES["float32"]).of(given)[0, 0, 0] < 1e-9
 
 
 def test_what_passed_contradicts_what_is_off_by_twice_what_was_admitted() -> None:
