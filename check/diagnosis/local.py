@@ -53,7 +53,7 @@ class Local:
     ) -> Explanation | None:
         """Find the cases that variants explain together, and where.
 
-        None where they explain none, or would spoil right states in more than a few of these and nothing tells
+        None where they explain none, or would spoil right states in more than a few and nothing tells
         where. They are tested on cases that `passed`, by blocks, with which of each; against a few, if
         these are not given. And against the failing cases that are known to be `otherwise` (n,).
         """
