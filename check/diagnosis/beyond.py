@@ -29,7 +29,7 @@ FEW = 3
 """Maximum groups in which terms, units and second mistakes are looked for: each takes a second."""
 SOLVED = 1 << 21
 """Maximum work of a variant of a case whose steps are solved: a thousand are tried, of 2 ms each."""
-MANY, BASES = 0.3, 4
+MANY, BASES = 0.3, 3
 """Minimum share that one mistake of two gives of the wrong states, or takes of the error: less is chance.
 Maximum mistakes to which a second is sought: each takes as long as the first did."""
 

@@ -29,7 +29,7 @@ KEPT = 2
 """Maximum sums that are continued by one more term."""
 FEWEST_WRONG = 4
 """Minimum states for the number of a family; fewer fit many numbers."""
-BEST = 16
+BEST = 8
 """Maximum families that are looked at closer; the right one is among the best with a number near its own."""
 
 TERMS: Sequence[Term] = [(target, one) for target, some in PRODUCTS.items() for one in some]
