@@ -61,7 +61,7 @@ def find_other_function(
     if len(each) != 1:
         return []
     [(asked, variant, about)] = each
-    helped, asking = local.helped([variant], MOST_LEFT), np.zeros_like(left)
+    helped, asking = local.helped([variant], MOST_LEFT, left | done), np.zeros_like(left)
     for start, one in local.steps:
         asking[start + one.stack.rows] = _asks(one, asked)
     otherwise = int((asking & done & ~helped).sum())

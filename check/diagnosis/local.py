@@ -102,10 +102,10 @@ class Local:
             return None
         return replace(one, where=place, certain=bool(place))
 
-    def helped(self, variants: Sequence[Variant], most_left: float) -> Array:
-        """(n,) Say of which failing cases variants leave together no more than a share of the errors."""
+    def helped(self, variants: Sequence[Variant], most_left: float, which: Array) -> Array:
+        """(n,) Say of which cases of `which` variants leave together no more than a share of the errors."""
         found = np.zeros(self.count, bool)
-        for start, steps in self.steps:
+        for start, steps in self.steps_among(which):
             if steps.has_all(variants):
                 [given] = steps.given([variants])
                 taken = steps.taken[:, None, :, None]
@@ -117,7 +117,7 @@ class Local:
                     better = share_left(before, after) <= most_left
                 better &= before.any(axis=1) & steps.rest
                 found[start + steps.stack.rows[better]] = True
-        return found
+        return found & which
 
     @cached_property
     def passing(self) -> list[Steps]:

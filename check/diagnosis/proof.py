@@ -105,7 +105,7 @@ class Proof:
         """(n,) Find which of the unexplained cases would show an explanation, and are no nearer to it."""
         left, fitted = unexplained, any(map(has_fitted_number, one.names))
         if left.any() and not fitted and all(variant.within_a_step for variant in one.variants):
-            helped = left & self._local.helped(one.variants, NEARER)
+            helped = self._local.helped(one.variants, NEARER, left)
             left = left & ~helped if helped.sum() <= BESIDES * one.explains else left
         return self._shown(one, left)
 
