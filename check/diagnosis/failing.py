@@ -250,9 +250,10 @@ class Room:
     """What is admitted of what variants give, from the `limit` of what is `right` (n, elements).
 
     It is the limit, or eight times the median of that in the case; larger by as much as what they give is
-    larger; and one rounding. The limit of a case that is zero, or below normal numbers, is what
-    underflow may lose: it is as large as what rounding may lose of the least numbers that it spares. Where
-    nothing may be lost, as of a state that is handed through, that is one rounding.
+    larger; at least the share that is admitted of the case's largest number; and one rounding. The limit of a
+    case that is zero, or below normal numbers, is what underflow may lose: it is as large as what rounding
+    may lose of the least numbers that it spares. Where nothing may be lost, as of a state that is handed
+    through, that is one rounding.
     """
 
     def __init__(self, limit: Array, right: Array, kind: FloatType) -> None:
@@ -260,12 +261,14 @@ class Room:
         self._size = np.where(size <= normal, normal * 2.0**kind.precision, size)
         self._rounding, self._least = 2.0**-kind.precision, 2.0**kind.least_exponent
         self._wide = _wider(limit, right, self._size * self._rounding)
+        self._share = (_largest(limit) / self._size)[:, None]
         self._zero = limit == 0  # as of padding that stays zero
 
     def of(self, given: Array) -> Array:
         """(c, n, elements) Compute it of what each of c combinations gives."""
         scale = np.maximum(1.0, _largest(given) / self._size)
-        admitted = np.where(self._zero & (given == 0), 0.0, self._wide * scale[..., None])
+        admitted = np.maximum(self._wide * scale[..., None], self._share * np.abs(given))
+        admitted = np.where(self._zero & (given == 0), 0.0, admitted)
         return np.asarray(admitted + self._rounding * np.abs(given) + self._least)
 
 
