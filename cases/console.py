@@ -80,14 +80,17 @@ def escape_commands(text: str) -> str:
     return _WORKFLOW_COMMAND.sub(lambda at: r"\x5b" if at[1] is None else rf"{at[1]}\x3a", text)
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Suggest the known word that begins with a mistaken one, or is most like it; "" where none is."""
+def suggest(word: str, known: Iterable[str], text: str = "") -> str:
+    """Suggest the known word that begins with a mistaken one, or is most like it; "" where none is.
+
+    Of a `text` that holds the mistaken word, it suggests the whole.
+    """
     names, some = list(known), _SHORT.sub(r"\1float", word[:MOST_SENTENCE])
     near = [one for one in names if some and one.startswith(some)]
     near = near or difflib.get_close_matches(some, names, 1)
     alike = [one for one in names if some and one[:2] == some[:2]]
     near = near or difflib.get_close_matches(some, alike, 1, 0.5)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    return f" (did you mean {(text or word).replace(word, near[0], 1)!r}?)" if near else ""
 
 
 class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]
@@ -166,7 +169,7 @@ def shorten(text: str, most: int = MOST_SENTENCE) -> str:
 def format_message(error: BaseException) -> str:
     """Put the message of someone else's error in one bounded line."""
     try:
-        return shorten(str(error), MOST_MESSAGE)
+        return shorten(click.unstyle(str(error)), MOST_MESSAGE)
     except KeyboardInterrupt:
         raise
     except BaseException:

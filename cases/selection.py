@@ -211,7 +211,7 @@ def suggest_part(text: str, prefixes: Iterable[str]) -> str:
     parts = ((operator, [*OPERATORS]), (f"{operator}/{theme}", themes), (dtype, dtypes))
     for word, known in parts:
         if word not in known and not is_glob(word):
-            return suggest(word, known)
+            return suggest(word, known, text)
     return ""
 
 

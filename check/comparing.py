@@ -16,9 +16,13 @@ from .stored import MAX_TEXT, StoredReport
 
 _MAX_IN_HEADLINE = 3
 
-_WRONG = {"failed": "newly failing", "error": "new errors", "missing": "newly missing"}
+_WRONG = {
+    "failed": "newly failing",
+    "error": "newly ending in an error",
+    "missing": "newly missing",
+}
 WORSE = (*_WRONG.values(), "newly unsupported")
-BETTER, OTHER = "newly passing", "wrong in another way"
+BETTER, OTHER = "newly passing", "otherwise changed"
 KINDS = (*WORSE, OTHER, BETTER)
 """The ways in which the verdict of a case may change."""
 

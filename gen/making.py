@@ -123,6 +123,8 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
 
 def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
     """Suggest the operator, the theme or the id that is most like a mistaken one of case specs."""
+    if case_id.count("/") < 3:
+        return "; an id has four parts, as onnx.GRU-14/plain/float32/default has"
     every = [*find_specs(paths)]
     if near := suggest_part(case_id, [one.prefix for one in every]):
         return near

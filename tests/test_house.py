@@ -18,18 +18,18 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_198,
+    "cases": 6_201,
     "vectors": 2_644,
-    "gen": 5_125,
+    "gen": 5_127,
     "gen/variants": 3_013,
-    "check": 17_218,
-    "check/diagnosis": 3_331,
-    "tests": 31_429,
+    "check": 17_242,
+    "check/diagnosis": 3_334,
+    "tests": 31_440,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_452, 214, 32_891
+PACKAGE, MODULES, WORDS = 31_481, 214, 32_922
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_245}
+WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +11,18 @@ from typing import Any, NamedTuple
 import click
 
 from ...cases.console import format_table, say, suggest
+from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.files import read_limited
+from ...cases.operators import OPERATORS
 from ...cases.selection import AND
 
 COMMANDS = ("check", "fuzz", "profile", "shrink", "trace")
 """The commands whose options have defaults in a file."""
 KEYS = ("runtime", "select", "operator", "dtype", "expect", "jobs", "timeout")
 """The options that have them; each has one text or number, or a list, where the option is repeatable."""
+_CHOICES: Mapping[str, Collection[str]] = {"operator": OPERATORS, "dtype": FLOAT_TYPES}
+"""What is known by a key's values."""
 _INSTEAD = {
     "--outputs": ("runtime", "jobs"),
     "--against": ("runtime",),
@@ -96,6 +100,10 @@ def _checked(place: Path, found: Any) -> dict[str, list[Any]]:
         if not several or not all(_is_value(key, one) for one in several):
             what = {"jobs": "a whole number from 1 on", "timeout": "a number above 0"}
             raise GrucibleError(f"{place}: {key}: {value!r}; expected {what.get(key, 'a text')}")
+        for one in several if key in _CHOICES else ():
+            if one not in _CHOICES[key]:
+                near = suggest(one, _CHOICES[key])
+                raise GrucibleError(f"{place}: {key}: {one!r} is unknown{near}")
         local = place.parent != Path.cwd() and key in ("expect", "runtime")
         values[key] = [
             str(place.parent / one) if local and (key == "expect" or ".py:" in one) else one

@@ -199,7 +199,7 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     smaller = f"made smaller: {', '.join(last.values())}"
     yield ""
     yield from wrap(smaller if last else "nothing of it can be left out", indent=0, more=2)
-    yield from ("", "what is left fails the same way:", f"  {found.question.id}")
+    yield from ("", "what is left fails:", f"  {found.question.id}")
     yield from wrap(how_far_off(found.result), indent=4)
     inputs = found.question.inputs.items()
     sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)

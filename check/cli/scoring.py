@@ -9,8 +9,10 @@ from pathlib import Path
 
 import click
 
-from ...cases.console import format_command, put, say
+from ...cases.console import format_command, put, say, suggest
+from ...cases.errors import GrucibleError
 from ...cases.files import FORCE, check_replaceable, write_whole
+from ...cases.ledger import ledger_entries
 from ...cases.strict_json import format_json
 from ...gen.variants.evaluate import Limits
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
@@ -130,8 +132,12 @@ def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) ->
     and why: NAME stands behind "ledger:", as in (ledger: b-optional). A word of reports, such as
     unexplained, is explained, too.
     """
-    if name == "ledger" and vectors:
+    ledger = name == "ledger" and vectors is not None
+    if ledger:
         name, vectors = str(vectors), None
+        if name not in ledger_entries():
+            near = suggest(name, ledger_entries())
+            raise GrucibleError(f"{name!r} is no entry of a ledger{near}")
     if lines := [*ledger_lines(name), *word_lines(name)]:
         for line in lines:
             say(line)

@@ -149,7 +149,8 @@ def _load(file: Path) -> Any:
     try:
         model = onnx.load(str(file), load_external_data=False)
     except Exception as error:  # protobuf raises many types
-        raise GrucibleError(f"{file}: is no ONNX model ({format_error(error)})") from None
+        more = f"; a module is named {file}:FUNCTION" if str(file).endswith(".py") else ""
+        raise GrucibleError(f"{file}: is no ONNX model ({format_error(error)}){more}") from None
     if not model.graph.node:
         raise GrucibleError(f"{file}: is no ONNX model with nodes")
     try:

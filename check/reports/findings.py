@@ -76,8 +76,8 @@ def may_trace(dtype: str, required: object, message: str) -> bool:
 
 
 def unsaved_command(case_id: str) -> str:
-    """Return the commands that show a case of a model whose questions were not kept."""
-    return f"model --save FILE.h5, and then: {format_command('show', ['FILE.h5', case_id])}"
+    """Say how to come to a case of a model whose questions were not kept."""
+    return f"the same command with --save FILE.h5, and then: {format_command('show', ['FILE.h5', case_id])}"
 
 
 def case_command(vectors: str, case_id: str, runtime: str = "", outputs: str = "") -> str:
@@ -218,7 +218,12 @@ def _by_words(
 
 
 def first_to_look_at(report: Report) -> Iterator[str]:
-    """Yield the command that leads to the cause of the case to start with."""
+    """Yield the command that leads to the cause of the case to start with.
+
+    No command asks one case alone where the answer depends on more than the question.
+    """
+    if any(one.startswith("asked again") for one in report.diagnosis.hints):
+        return
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = [r for r in failed if r.id in report.diagnosis.unexplained_ids] or failed
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]

@@ -119,7 +119,7 @@ def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str
     yield from ["  asks for", *(f"    {line}" for line in right)]
     if variant.semantics and not variant.quantities:
         wrong = equation_lines(question, one_of(variant.semantics(stack([question.semantics])), 0))
-        other = [line for line in wrong if line not in right]
+        other = [line for line in wrong if line not in right and not line.endswith(":")]
         yield from ["  and is misread as", *(f"    {line}" for line in other)] if other else []
 
 

@@ -63,16 +63,16 @@ def now(**verdicts: str) -> dict[str, Any]:
 
 CHANGES = {
     ("passed", "failed"): "newly failing",
-    ("passed", "error"): "new errors",
+    ("passed", "error"): "newly ending in an error",
     ("passed", "missing"): "newly missing",
     ("passed", "unsupported"): "newly unsupported",
     ("failed", "unsupported"): "newly unsupported",
     ("error", "unsupported"): "newly unsupported",
     ("unsupported", "failed"): "newly failing",
-    ("failed", "error"): "wrong in another way",
-    ("error", "failed"): "wrong in another way",
-    ("missing", "failed"): "wrong in another way",
-    ("missing", "unsupported"): "wrong in another way",
+    ("failed", "error"): "otherwise changed",
+    ("error", "failed"): "otherwise changed",
+    ("missing", "failed"): "otherwise changed",
+    ("missing", "unsupported"): "otherwise changed",
     ("failed", "passed"): "newly passing",
     ("unsupported", "passed"): "newly passing",
 }
@@ -106,7 +106,7 @@ FAILED = "op/theme/float32/passed"
         ({"asked": "exec: sh -c 'curl x'"}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
         (
             {"model": {"saved": ""}},
-            f"model --save FILE.h5, and then: grucible show FILE.h5 {FAILED}",
+            f"the same command with --save FILE.h5, and then: grucible show FILE.h5 {FAILED}",
         ),
         ({"model": {"saved": "v.h5"}}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
         ({"message": "asked again: off"}, f"grucible show v.h5 {FAILED}"),

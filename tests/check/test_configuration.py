@@ -100,6 +100,11 @@ def test_paths_begin_at_the_file(
             "jbos = 3",
             r"jbos: is not a key here \(did you mean 'jobs'\?\); expected runtime, select,",
         ),
+        (
+            "operator = ['onnx.GRU-41']",
+            r"operator: 'onnx.GRU-41' is unknown \(did you mean 'onnx.GRU-14'\?\)",
+        ),
+        ("dtype = 'fp32'", r"dtype: 'fp32' is unknown \(did you mean 'float32'\?\)"),
         ("jobs = 'four'", "jobs: 'four'; expected a whole number from 1 on"),
         ("jobs = true", "jobs: True; expected a whole number"),
         ("jobs = 2.5", "jobs: 2.5; expected a whole number"),

@@ -38,6 +38,8 @@ def test_an_entry_is_printed_whole_for_each_owner(command: Command) -> None:
 def test_a_mistyped_entry_is_answered_with_the_nearest(command: Command) -> None:
     ended = command("explain", "ledger", "b-optinal")
     bad_usage(ended, "no entry of a ledger .did you mean 'b-optional'")
+    ended = command("explain", "ledger", "len-zer")
+    bad_usage(ended, "no entry of a ledger .did you mean 'len-zero'")
 
 
 def test_a_word_of_reports_is_explained(command: Command) -> None:

@@ -88,8 +88,8 @@ def test_show_nothing(wanted: str, some_vectors: Path, command: Command) -> None
 @pytest.mark.parametrize(
     ("wanted", "meant"),
     [
-        ("onnx.GRU14/plain/float32/default", "onnx.GRU-14"),
-        ("onnx.GRU-14/plan/float32/default", "onnx.GRU-14/plain"),
+        ("onnx.GRU14/plain/float32/default", "onnx.GRU-14/plain/float32/default"),
+        ("onnx.GRU-14/plan/float32/default", "onnx.GRU-14/plain/float32/default"),
         ("onnx.GRU-14/plain/float32/defualt", "onnx.GRU-14/plain/float32/default"),
         ("onnx.GRU-14/plain/float32/clip", "onnx.GRU-14/plain/float32/clip0.5"),
         ("onnx.GRU-14/plain/fp32/default", "onnx.GRU-14/plain/float32/default"),
@@ -105,7 +105,10 @@ def test_a_mistaken_id_is_answered_with_the_nearest(
 @pytest.mark.parametrize("words", [("show",), ("trace",), ("shrink", "--runtime", "x:y")])
 def test_a_word_that_is_no_id_is_answered_in_a_line(words: Sequence[str], command: Command) -> None:
     said = command(*words, "nosuch").said_in_one_line()
-    assert said == "grucible: no case of grucible's case specs is called 'nosuch'\n"
+    assert said == (
+        "grucible: no case of grucible's case specs is called 'nosuch'; an id has four parts, as "
+        "onnx.GRU-14/plain/float32/default has\n"
+    )
 
 
 def test_a_file_without_a_case_is_said_to_be_one(some_vectors: Path, command: Command) -> None:
