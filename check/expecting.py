@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..cases.console import shorten
-from ..cases.dtypes import FLOAT_TYPES
 from ..cases.invalid import invalid_questions
 from ..cases.selection import WHOLE, Ids, selected
 from ..cases.specs.expand import expand
@@ -185,20 +184,12 @@ def _is_as_expected(
     return failing is not None and bool(find_explaining(one.diagnosis, *failing))
 
 
-def find_explaining(
-    names: Collection[str], part: FailingBlock, row: int, roundings: float = 0.0
-) -> Names:
-    """Find the fewest misreadings, of the first few, that give what was observed in a row; () for none.
-
-    Or which leave of its error as many `roundings` of a number: where right numbers are tiny, less is
-    admitted.
-    """
+def find_explaining(names: Collection[str], part: FailingBlock, row: int) -> Names:
+    """Find the fewest misreadings, of the first few, that give what was observed in a row; () for none."""
     variants = [variant_called(name) for name in islice(names, _MAX_TRIED)]
     tried = [some for n in range(1, len(variants) + 1) for some in combinations(variants, n)]
-    off, left = part.rows(np.array([row])).compare(tried, known=True)
-    share = roundings * 2.0 ** -FLOAT_TYPES[part.block.dtype].precision
-    [near] = ((off <= 1.0) | (np.isfinite(off) & (left <= share))).T
-    return next((names_of(some) for some, one in zip(tried, near, strict=True) if one), ())
+    [off] = part.rows(np.array([row])).distances(tried, known=True).T
+    return next((names_of(some) for some, one in zip(tried, off, strict=True) if one <= 1.0), ())
 
 
 def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:

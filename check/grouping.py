@@ -23,8 +23,6 @@ from .shrink import Shrunk, shrunk_id
 
 MOST_FINDINGS, KEPT, KEPT_BYTES = 64, 3, 1 << 20
 """Maximum findings, cases of each that are kept, and bytes of all but the smallest of these."""
-ROUNDINGS = 16
-"""Maximum share of an error that known mistakes leave, in roundings of a number: sums round a few times."""
 MORE = "more kinds of failures, which are only counted"
 
 
@@ -135,7 +133,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
     ) -> Expectation | None:
         """Find the first expectation that holds for a failure of this operator and dtype, or several at once.
 
-        What no diagnosis explains is expected if expected misreadings leave ROUNDINGS of its error.
+        What no diagnosis explains is expected if expected misreadings give it.
         """
         found = Diagnosis(by_case={result.id: diagnosis} if diagnosis else {})
         row = (part, 0) if part else None
@@ -146,7 +144,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
             known |= dict.fromkeys((n for n in one.diagnosis if n not in known), one)
         names = diagnosis.names if diagnosis else ()
         if part and not (names and known.keys() >= {*names}):
-            names = find_explaining(known, part, 0, 0.0 if names else ROUNDINGS)
+            names = find_explaining(known, part, 0)
         if not names or not known.keys() >= {*names}:
             return None
         reasons = dict.fromkeys(known[name].reason for name in names)
