@@ -74,7 +74,7 @@ class Local:
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
                 off = ~steps.wrong & ~near & _of(cases) & steps.taken[:, None, :, None]
-                spoils = off.any(axis=(1, 2, 3))
+                spoils = np.asarray(off.any(axis=(1, 2, 3)))
                 spoilt[start + steps.stack.rows[spoils]] = True
                 states.append((steps, steps.wrong & _of(cases & ~spoils), nothing))
                 spoiling.append((steps, steps.wrong & _of(spoils), off))

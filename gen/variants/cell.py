@@ -55,7 +55,11 @@ def clipping(
     *names: str, how: Callable[[Array, Array], Array] = _both_sides
 ) -> dict[str, Expression]:
     """Clip quantities."""
-    return {name: lambda q, name=name: how(q[name], q["clip"]) for name in names}
+
+    def clip(name: str) -> Expression:
+        return lambda q: how(q[name], q["clip"])
+
+    return {name: clip(name) for name in names}
 
 
 def clipped(name: str, about: str, quantities: Mapping[str, Expression]) -> Variant:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,17 @@ def _in_place(
     return advance
 
 
-def _through(of: str, change: Callable[[Array], Array]) -> dict[str, Expression]:
-    """Change a quantity by itself."""
-    return {of: lambda q: change(q[of])}
+def _through(change: Callable[[Array], Array], *names: str) -> dict[str, Expression]:
+    """Change quantities, each by itself."""
+
+    def of(name: str) -> Expression:
+        return lambda q: change(q[name])
+
+    return {name: of(name) for name in names}
+
+
+def _only_clipped(a: str, q: Quantities) -> Array:
+    return np.asarray(np.clip(q[a], -q["clip"], q["clip"]))
 
 
 def _state_overwritten(
@@ -126,7 +135,7 @@ EXPRESSIONS = (
             quantities=_activated_twice("state", "g")),
     Variant("z-for-r", "the update gate used where the reset gate belongs", quantities={"r": lambda q: q["z"]}),
     *(
-        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", quantities={gate: lambda q, g=gate: q[g] ** 2})
+        Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", quantities=_through(np.square, gate))
         for gate in ("z", "r")
     ),
     *(
@@ -136,12 +145,12 @@ EXPRESSIONS = (
     ),
     *(
         Variant(f"{gate}-not-activated", f"the activation of {words} left out",
-                quantities={gate: lambda q, a=a: np.clip(q[a], -q["clip"], q["clip"])})
+                quantities={gate: partial(_only_clipped, a)})
         for gate, (a, _, words) in _GATES.items()
     ),
     *(
         Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
-                quantities={gate: lambda q, a=a: q[a]})
+                quantities={gate: itemgetter(a)})
         for gate, (a, _, words) in _GATES.items()
     ),
     Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
@@ -168,11 +177,11 @@ EXPRESSIONS = (
     ),
     Variant("reset-of-candidate", "the candidate multiplied by rt after its activation",
             quantities={"t": lambda q: q["r"] * q["t"]}),
-    Variant("t-through-tanh", "the candidate ht taken through tanh once more", quantities=_through("t", np.tanh)),
+    Variant("t-through-tanh", "the candidate ht taken through tanh once more", quantities=_through(np.tanh, "t")),
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
-            quantities=_through("a_h", Float64().sigmoid)),
+            quantities=_through(Float64().sigmoid, "a_h")),
     *(
-        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, quantities=_through(name, taken))
+        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, quantities=_through(taken, name))
         for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others
         for row, (whose, taken) in _ROWS.items()
     ),
@@ -202,13 +211,13 @@ def _read_narrow(
 
 NARROWER = (
     *(
-        Variant(f"{name}-in-{kind}", f"{words} {rounded}", quantities=_through(name, rounding))
+        Variant(f"{name}-in-{kind}", f"{words} {rounded}", quantities=_through(rounding, name))
         for kind, (rounded, rounding) in TYPES.items()
         for name, words in QUANTITIES.items()
     ),
     *(
         Variant(f"products-{part}-in-{kind}", f"{words}'s part of every pre-activation {rounded}",
-                quantities={f"{part}_{gate}": lambda q, r=rounding, n=f"{part}_{gate}": r(q[n]) for gate in "zrh"})
+                quantities=_through(rounding, *(f"{part}_{gate}" for gate in "zrh")))
         for kind, (rounded, rounding) in TYPES.items()
         for part, words in (("x", "{w}"), ("p", "{r}"))
     ),

@@ -95,7 +95,8 @@ def sum_called(name: str) -> Variant:
 
 
 def _product(product: str, target: str, q: Quantities) -> Array | float:
-    return prod(_part(name, target[-1], q) for name in product.split("*"))
+    found: Array | float = prod(_part(name, target[-1], q) for name in product.split("*"))
+    return found
 
 
 def _part(name: str, gate: str, q: Quantities) -> Any:
