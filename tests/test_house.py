@@ -21,7 +21,7 @@ LINES = {
     "cases": 6_201,
     "vectors": 2_644,
     "gen": 5_127,
-    "gen/variants": 3_013,
+    "gen/variants": 3_027,
     "check": 17_231,
     "check/diagnosis": 3_334,
     "tests": 31_439,
