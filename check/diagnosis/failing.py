@@ -261,7 +261,7 @@ class Room:
         self._size = np.where(size <= normal, normal * 2.0**kind.precision, size)
         self._rounding, self._least = 2.0**-kind.precision, 2.0**kind.least_exponent
         self._wide = _wider(limit, right, self._size * self._rounding)
-        self._share = (_largest(limit) / self._size)[:, None]
+        self._share = np.where(size <= normal, 0.0, _largest(limit) / self._size)[:, None]
         self._zero = limit == 0  # as of padding that stays zero
 
     def of(self, given: Array) -> Array:
