@@ -51,8 +51,9 @@ class Cluster(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002
-        """Drop the tasks that are under way."""
-        self._client.cancel([*self._asked])
+        """Drop the tasks that are under way; those of a lost scheduler are lost."""
+        if self._client.status == "running":
+            self._client.cancel([*self._asked])
 
     def on_each(self, function: Callable[..., T], *given: Any) -> dict[str, T | Exception]:
         """Call a function in a task on each worker that stays; return what it gives or raises, by worker."""

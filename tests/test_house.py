@@ -20,14 +20,14 @@ LINES = {
     "top": 267,
     "cases": 6_201,
     "vectors": 2_644,
-    "gen": 5_127,
+    "gen": 5_128,
     "gen/variants": 3_027,
     "check": 17_231,
     "check/diagnosis": 3_334,
-    "tests": 31_439,
+    "tests": 31_440,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_470, 214, 32_921
+PACKAGE, MODULES, WORDS = 31_471, 214, 32_918
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
