@@ -62,7 +62,7 @@ def find_other_function(
         return []
     [(asked, variant, about)] = each
     helped, asking = local.helped([variant], MOST_LEFT, left | done), np.zeros_like(left)
-    for start, one in local.steps:
+    for start, one in local.steps_among(done):
         asking[start + one.stack.rows] = _asks(one, asked)
     otherwise = int((asking & done & ~helped).sum())
     explains = int((left & helped).sum())
@@ -156,9 +156,9 @@ def _only(several: Sequence[tuple[Steps, Array]]) -> list[Steps]:
 
 def _asks(steps: Steps, asked: str) -> Array:
     """(n,) which cases ask for a function."""
-    s = steps.stack.semantics
-    asks = [[f.name == asked for f in one] for one in (*s.f, *s.g)]
-    return np.asarray(np.any(asks, axis=0))
+    meant = steps.stack.semantics
+    asks = [is_called(asked, functions) for functions in (meant.f, meant.g)]
+    return np.asarray(np.any(asks, axis=(0, 2, 3, 4)))
 
 
 def _where(asked: str, heights: Array, taken: Array) -> str:

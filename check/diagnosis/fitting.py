@@ -96,7 +96,7 @@ class Fit:
                 break
             tried = []
             for at, (errors, by) in zip(
-                improving, self.slopes([moved(fitted[at]) for at in improving]), strict=True
+                improving, self.slopes([_moved(fitted[at]) for at in improving]), strict=True
             ):
                 one = fitted[at]
                 change, *_ = np.linalg.lstsq(by, errors, rcond=None)
@@ -112,7 +112,7 @@ class Fit:
         return fitted
 
 
-def moved(one: Guess) -> list[Variants]:
+def _moved(one: Guess) -> list[Variants]:
     """List a guess, and it with each of its numbers changed by SLOPE."""
     moves = [0.0 * one.numbers, *SLOPE * np.eye(len(one.numbers))]
     return [one.make(one.numbers + move) for move in moves]
