@@ -85,12 +85,13 @@ def suggest(word: str, known: Iterable[str], text: str = "") -> str:
 
     Of a `text` that holds the mistaken word, it suggests the whole.
     """
-    names, some = list(known), _SHORT.sub(r"\1float", word[:MOST_SENTENCE])
-    near = [one for one in names if some and one.startswith(some)]
+    names = {one.lower(): one for one in known}
+    some = _SHORT.sub(r"\1float", word[:MOST_SENTENCE].lower())
+    near = sorted((one for one in names if some and one.startswith(some)), key=len)
     near = near or difflib.get_close_matches(some, names, 1)
     alike = [one for one in names if some and one[:2] == some[:2]]
     near = near or difflib.get_close_matches(some, alike, 1, 0.5)
-    return f" (did you mean {(text or word).replace(word, near[0], 1)!r}?)" if near else ""
+    return f" (did you mean {(text or word).replace(word, names[near[0]], 1)!r}?)" if near else ""
 
 
 class Name(click.Choice):  # type: ignore[type-arg,unused-ignore]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..console import suggest
 from ..errors import GrucibleError
 from .bnnsgraph import OPERATORS as _BNNSGRAPH
 from .keras import OPERATORS as _KERAS
@@ -20,5 +21,6 @@ OPERATORS: dict[str, Operator] = {
 def operator_named(name: str) -> Operator:
     """Get the operator of this name. Raises GrucibleError for an unknown name."""
     if name not in OPERATORS:
-        raise GrucibleError(f"operator is {name!r}; expected one of {', '.join(OPERATORS)}")
+        near = suggest(name, OPERATORS)
+        raise GrucibleError(f"operator is {name!r}{near}; expected one of {', '.join(OPERATORS)}")
     return OPERATORS[name]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import click
 
-from ...cases.console import Name, say
+from ...cases.console import Name, say, suggest
 from ...cases.errors import GrucibleError
 from ...cases.operators import operator_named
 from ...cases.operators.signature import Operator, Tensor
@@ -99,7 +99,9 @@ def new_command(language: str, out: Path, operator: str, dtypes: tuple[str, ...]
     asked, how = operator_named(operator), LANGUAGES[language]
     for dtype in dtypes:
         if dtype not in asked.dtypes():
-            raise GrucibleError(f"{operator} has no {dtype}; it has {', '.join(asked.dtypes())}")
+            near = suggest(dtype, asked.dtypes())
+            has = ", ".join(asked.dtypes())
+            raise GrucibleError(f"{operator} has no {dtype}{near}; it has {has}")
     texts = {how.file: program(language, asked, dtypes or asked.dtypes())}
     if how.protocol:
         texts[how.protocol] = (PROTOCOL / "examples" / how.protocol).read_text("utf-8")

@@ -69,8 +69,12 @@ def test_a_kernel_of_each_operator_is_begun(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["c", "--dtype", "fp32"], "openvino.GRUSequence-5 has no fp32; it has float32"),
+        (["c", "--dtype", "fp32"], "; it has float32, float16"),
+        (["c", "--dtype", "fp32"], "(did you mean 'float32'?)"),
         (["c", "--operator", "GRU"], "operator is 'GRU'; expected one of openvino.GRUCell-3"),
+        (["c", "--operator", "onnx.gru"], "(did you mean 'onnx.GRU-14'?); expected one of"),
+        (["c", "--operator", "torch.gru"], "(did you mean 'torch.GRU'?)"),
+        (["C"], "(did you mean 'c'?)"),
     ],
 )
 def test_what_cannot_be_begun_is_refused(
