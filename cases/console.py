@@ -202,6 +202,13 @@ def format_command(
     return shlex.join(["grucible", command, *map(str, operands), *map(str, options)])
 
 
+def format_own_command(*more: str) -> str:
+    """Write the command that runs now for a shell, with some words more; "" where none runs."""
+    context = click.get_current_context(silent=True)
+    words = context.meta.get(WORDS) if context else None
+    return shlex.join(["grucible", *words, *more]) if words else ""
+
+
 def format_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Collection[int] = ()
 ) -> str:

@@ -35,6 +35,19 @@ EXPORTERS = tuple(
 )
 """The runtimes that export a module, at the sizes of its inputs, and run the file in ONNX Runtime."""
 _WEIGHTS = {t.name for t in GRU.inputs if t.role in ("w", "r", "b")}
+_OLDER = (
+    "; for packed rows, for example, give --runtime torch-onnx-legacy, the exporter of "
+    "torch.onnx.export(…, dynamo=False)"
+)
+"""What may help where the newer exporter fails; PyTorch 2.13's exports no packed rows."""
+_TAKEN = {
+    (0,): "",
+    (0, 1): "",
+    (1, 0): " with forward and reverse exchanged",
+    (0, 0): " of the forward direction, in both",
+    (1, 1): " of the reverse direction, in both",
+}
+"""Of which directions a file may have a module's weights in its own, and what is said then."""
 
 
 class ExportedNetwork(Network):
@@ -43,7 +56,7 @@ class ExportedNetwork(Network):
     Without a `module`, `file` is the module, and the runtime is an exporter.
     """
 
-    beside = "in the module itself"
+    seen, plain = "in the file", "the module's"
 
     def __init__(self, file: str, runtime: str, module: str | None = None) -> None:
         super().__init__(file, runtime)
@@ -67,9 +80,8 @@ class ExportedNetwork(Network):
                 try:
                     path.write_bytes(make_file(self._module.module, feeds, {}, legacy))
                 except Exception as error:  # exporters raise many types
-                    raise GrucibleError(
-                        f"{self.file}: is not exported: {format_error(error)}"
-                    ) from None
+                    why = f"{self.file}: is not exported: {format_error(error)}"
+                    raise GrucibleError(why + _OLDER * (not legacy)) from None
                 try:
                     self._exported = OnnxNetwork(str(path), "onnxruntime")
                 except GrucibleError as why:
@@ -162,15 +174,18 @@ def _differences(asked: Mapping[str, Any], weights: Arrays, stored: Question) ->
     given = {name: stored.inputs[name] for name in _WEIGHTS if name in stored.inputs}
     mine, other = (_parts(has, one, stored.inputs["X"]) for one in (given, weights))
     found: dict[str, list[str]] = defaultdict(list)
+    orders = [order for order in _TAKEN if len(order) == len(mine["Wz"])]
     for part, array in mine.items():
         if not np.array_equal(array, other[part]):
-            same = [name for name, one in other.items() if np.array_equal(array, one)]
-            what = f"the module's {same[0]}" if same else "not the module's"
-            found[what if array.any() else "0"].append(part)
+            same = [f"the module's{f' {name}' * (name != part)}{_TAKEN[order]}"
+                    for order in orders for name, one in other.items()
+                    if np.array_equal(array, one[[*order]])]  # fmt: skip
+            found[[*same, "not the module's"][0] if array.any() else "0"].append(part)
     for what, parts in found.items():
         off = max(float(np.abs(mine[part] - other[part]).max()) for part in parts)
         apart = f" (up to {off:.2g} off)" if what == "not the module's" else ""
-        yield f"{', '.join(parts)} {'is' if len(parts) == 1 else 'are'} {what}{apart}"
+        which = ", ".join(parts) if len(parts) < len(mine) else "weights"
+        yield f"{which} {'is' if len(parts) == 1 else 'are'} {what}{apart}"
 
 
 def _parts(attributes: Mapping[str, Any], weights: Arrays, x: Array) -> Arrays:

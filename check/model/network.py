@@ -115,11 +115,11 @@ class Network(ABC):
 
     `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
     that are not among `layers`; `differs` says how a layer is not the one of the module that was exported;
-    `notes` are lines for the report. `beside` says what `run` differs in, and `none` what a model without any
-    recurrent layer has.
+    `notes` are lines for the report. `seen` says where `run_visibly` finds its outputs, and `plain` whose
+    those of `run` are. `none` says what a model without any recurrent layer has.
     """
 
-    beside = "without visible layers"
+    seen, plain = "with its values visible", "the plain run's"
     none = "no recurrent node; did an exporter write each step by itself?"
 
     def __init__(self, file: str, runtime: str) -> None:

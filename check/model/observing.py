@@ -183,11 +183,11 @@ def _see(network: Network, feeds: Arrays) -> tuple[Arrays, str, bool]:
         ):
             break
     found = (
-        f"{name} differs by {worst:.2g} of its largest value"
+        f"{name} differs from {network.plain} by {worst:.2g} of its largest value"
         if name
-        else "the outputs are the same"
+        else f"the outputs are {network.plain}"
     )
-    return values, f"{network.beside}, {found}", worst > _SAME
+    return values, f"{network.seen}, {found}", worst > _SAME
 
 
 def _distance(array: Array, other: Array) -> float:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from ...cases.console import format_command
+from ...cases.console import format_command, format_own_command
 from ...vectors.case import REQUIRED
 from ..diagnosis.finding import Diagnosis, Finding
 from ..judging.case_result import AGAIN, CaseResult, mask
@@ -21,6 +21,8 @@ _IN_HEADLINE = 2
 _ALL = "; --report json=FILE has all of them"
 _NARROWER = 3
 """Maximum globs that are proposed in place of a glob that is too broad."""
+_KEPT = "gru-layers"
+"""The folder that is proposed for the questions of a model."""
 _ACCEPTED: dict[Outcome, str] = {
     "obvious": "answered as if nothing were wrong",
     "garbage": "answered with garbage",
@@ -46,11 +48,12 @@ def off_by(absolute: float, ratio: float) -> str:
 
 def see_command(report: Report, case: CaseResult) -> str:
     """Return the command that leads to a case's cause."""
-    if report.model and not report.model.saved:
-        return unsaved_command(case.id)
     vectors = "" if report.vectors == CORE else report.vectors
     grade = report.grades.get(case.dtype)
     required = str(grade.required) if grade else ""
+    if report.model and not report.model.saved:
+        keep = format_own_command("--save", _KEPT)
+        return f"{keep}; {leading_command(case, _KEPT, required, '', f'{_KEPT}-outputs')}"
     return leading_command(case, vectors, required, report.asked, report.outputs)
 
 

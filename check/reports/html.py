@@ -7,18 +7,16 @@ import gzip
 import hashlib
 import json
 import math
-import shlex
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from ... import __version__
-from ...cases.console import WORDS, escape
+from ...cases.console import escape, format_own_command
 from ...cases.dtypes import Array
 from ...cases.errors import GrucibleError, needing
 from ...cases.operators import OPERATORS
@@ -118,11 +116,8 @@ def html_page(reports: Sequence[Report]) -> str:
 
 def _made() -> dict[str, str]:
     """Say what made the page, if a command did: its line, for a shell, and the day and minute."""
-    context, now = click.get_current_context(silent=True), datetime.now().astimezone()
-    words = context.meta.get(WORDS) if context else None
-    if words is None:
-        return {"command": "", "date": ""}
-    return {"command": shlex.join(["grucible", *words]), "date": f"{now:%Y-%m-%d %H:%M %Z}"}
+    command, now = format_own_command(), datetime.now().astimezone()
+    return {"command": command, "date": f"{now:%Y-%m-%d %H:%M %Z}" if command else ""}
 
 
 def pack(value: Any) -> str:

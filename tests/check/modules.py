@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from grucible.check.runtimes.torch import make_module
+
 
 class Tagger(nn.Module):
     """Two bidirectional layers over packed rows, a cell that is called at each step, and a GRU of its states."""
@@ -172,6 +174,23 @@ class Enhancer(nn.Module):
 
 def enhancer() -> nn.Module:
     return Enhancer()
+
+
+def both_ways() -> nn.Module:
+    """Make the enhancer with a second layer of both directions."""
+    module = Enhancer()
+    module.grus[1], module.grus[2] = nn.GRU(5, 4, bidirectional=True), nn.GRU(8, 6)
+    return module
+
+
+def packed() -> nn.Module:
+    """Make a GRU of packed rows."""
+    given = {"input_size": 4, "hidden_size": 5, "batch_first": True}
+    gru = nn.GRU(**given)
+    module: nn.Module = make_module(
+        given, {name: one.detach().numpy() for name, one in gru.named_parameters()}, packed=True
+    )
+    return module
 
 
 def finer() -> nn.Module:

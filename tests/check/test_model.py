@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -94,15 +95,23 @@ def test_a_mistake_is_found_in_its_layer_and_in_no_other(
 
 
 def test_the_first_line_names_the_layer_and_the_mistake(
-    models: dict[str, Path], command: Command
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Command,
 ) -> None:
+    """The last line has the commands that lead on from there, as a shell takes them."""
+    monkeypatch.chdir(tmp_path)
     ended = command("model", models["enhancer"], "--runtime", at("reset_of_gru2"))
     first = sentence_of(ended.out)
     assert first.startswith(
         "does not conform: layer gru2 is wrong, 2 of 3 cases passed, 1 failed; "
     )
     assert "the reset gate applied before the product" in first
-    assert "--save FILE.h5" in ended.out.splitlines()[-1]
+    keep, trace = ended.out.splitlines()[-1].removeprefix("start with: ").split("; ")
+    assert command(*shlex.split(keep)[1:]).status == 1
+    traced = command(*shlex.split(trace)[1:])
+    assert (traced.status, " fails: " in traced.out) == (1, True)
 
 
 def test_each_round_of_a_loop_is_a_question(
@@ -287,7 +296,7 @@ def test_other_outputs_without_visible_layers_are_not_called_right(
     assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
     [(what, why)] = ended.report["model"]["unjudged"].items()
     assert what == "the whole model"
-    assert "mask differs by 0.09" in why  # 0.1 of 1.1
+    assert "mask differs from the plain run's by 0.09" in why  # 0.1 of 1.1
 
 
 def test_layers_that_a_runtime_does_not_show_are_not_judged(
