@@ -35,7 +35,7 @@ from .reporting import Writing, reporting
 @options.VECTORS
 @click.option("--runtime", "runtimes", multiple=True, metavar="NAME",
               help=f"{options.RUNTIME_HELP} Repeatable: --report html shows them side by side.")  # fmt: skip
-@click.option("--outputs", type=options.PATH, metavar="PATH",
+@click.option("--outputs", type=options.PATH, metavar="PATH", callback=options.refuse_other_files,
               help="Outputs made elsewhere: an outputs file, a directory of them laid out as VECTORS, "
               "or the directory of `grucible ask` with the answers in it.")  # fmt: skip
 @options.CRITERIA

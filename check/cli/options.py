@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce, wraps
@@ -14,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from ...cases.console import Progress, format_command, show_progress
+from ...cases.errors import GrucibleError
 from ...cases.selection import DTYPES, OPERATOR, WHOLE, Selection, Shard
 from ...cases.selection import SELECT as _SELECT
 from ...gen.making import open_or_make
@@ -29,6 +31,14 @@ _JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout", "memory")
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
+_MODEL = "is a model; to judge the GRUs in it: grucible model {} --runtime "
+_INSTEAD = {
+    ".onnx": f"{_MODEL}onnxruntime",
+    ".xml": f"{_MODEL}openvino",
+    ".py": "is a program; to judge a function in it: --runtime ./FILE.py:FUNCTION; to judge the GRUs of a "
+    "PyTorch module that a function makes: grucible model ./FILE.py:FUNCTION --runtime torch",
+}
+"""What takes a file that is neither vectors nor outputs, by the end of its name."""
 
 
 class Seconds(click.FloatRange):
@@ -99,7 +109,16 @@ def check_by(path: Path) -> str:
     return format_command("check", [path], words)
 
 
-VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH)
+def refuse_other_files(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a model or program in place of vectors or outputs, and say which option or command takes it."""
+    instead = _INSTEAD.get(value.suffix.partition(":")[0]) if value and not value.is_dir() else None
+    if instead:
+        raise GrucibleError(f"{value}: {instead.format(shlex.quote(str(value)))}")
+    return value
+
+
+VECTORS = click.argument("vectors", metavar="[VECTORS]", required=False, type=PATH,
+                         callback=refuse_other_files)  # fmt: skip
 SELECT = selection()
 CASE_WORDS = click.argument("words", metavar="[VECTORS] CASE", nargs=-1, required=True)
 CRITERIA = together(

@@ -34,6 +34,23 @@ BAD_USAGE: dict[str, tuple[list[str], str]] = {
 }  # fmt: skip
 
 
+OTHER_FILES = {
+    "a model.onnx": "grucible model 'a model.onnx' --runtime onnxruntime$",
+    "model.xml": "grucible model model.xml --runtime openvino$",
+    "net.py": r"--runtime \./FILE\.py:FUNCTION; .*grucible model \./FILE\.py:FUNCTION --runtime torch$",
+    "./net.py:make": "grucible model",
+}
+
+
+@in_this_process
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_what_is_neither_vectors_nor_outputs_is_sent_to_its_command(
+    name: str, command: Command
+) -> None:
+    bad_usage(command("check", name), OTHER_FILES[name])
+    bad_usage(command("check", "--outputs", name), OTHER_FILES[name])
+
+
 @in_this_process
 @pytest.mark.parametrize("name", BAD_USAGE)
 def test_bad_usage(name: str, some_vectors: Path, command: Command) -> None:
