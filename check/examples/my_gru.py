@@ -6,7 +6,7 @@ from grucible import Unsupported
 
 ACTIVATIONS = {
     "relu": lambda v: np.maximum(v, 0),
-    "sigmoid": lambda v: 1 / (1 + np.exp(-v)),
+    "sigmoid": lambda v: (1 + np.tanh(v / 2)) / 2,
     "tanh": np.tanh,
 }
 DIRECTIONS = {"forward": [0], "reverse": [1], "bidirectional": [0, 1]}
