@@ -79,8 +79,10 @@ def ask_command(vectors: Path | None, out: Path, select: tuple[str, ...]) -> Non
     questions, answers = (shlex.quote(str(path)) for path in written[0])
     each = "it" if len(written) == 1 else f"each of these {len(written)}"
     say(f"answer {each} with a program (see {find_page('check/protocol/README.md')}):")
-    say(f"  ./my_gru < {questions} \\")
+    say(f"  PROGRAM < {questions} \\")
     say(f"    > {answers}")
+    say("or look at a crash in a debugger:")
+    say(f"  gdb PROGRAM -ex {shlex.quote(f'run < {questions}')}")
     say("then judge the answers:")
     say(f"  {_command('check', vectors, select, '--outputs', str(out))}")
 

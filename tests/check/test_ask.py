@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -96,6 +97,20 @@ def test_a_program_that_reads_files_is_judged_as_through_pipes(
     assert judged.report["summary"]["passed"] == right
     assert through_pipes.report["asked_again"] > 0
     assert judged == through_pipes.asked_once()
+
+
+def test_the_lines_that_are_printed_ask_a_program(
+    some_vectors: Path, tmp_path: Path, command: Command
+) -> None:
+    """Also one under a debugger, for which the name of a program stands, too."""
+    said = command("ask", some_vectors / "cell.h5", "-o", tmp_path / "my q").out
+    questions, answers = tmp_path / "my q" / "cell.questions", tmp_path / "my q" / "cell.answers"
+    [ask] = re.findall(r"^  (PROGRAM < .*\\\n.*)", said, re.M)
+    subprocess.run(ask.replace("PROGRAM", "cat"), shell=True, check=True)
+    assert answers.read_bytes() == questions.read_bytes()
+    [line] = re.findall("^  (gdb .*)", said, re.M)
+    program, *run = shlex.split(line)[1:]
+    assert (program, run) == ("PROGRAM", ["-ex", f"run < {shlex.quote(str(questions))}"])
 
 
 def test_what_is_written_is_the_judge_s_side_of_the_protocol(
