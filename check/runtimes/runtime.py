@@ -105,6 +105,10 @@ def _function_at(name: str) -> Any:
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     if place.endswith(".py"):
+        if not Path(place).is_file():
+            near = suggest(Path(place).name, [one.name for one in Path(place).parent.glob("*.py")])
+            here = f"the working directory is {Path.cwd()}"
+            raise RuntimeNotUsable(f"runtime {name}: there is no file {place}{near}; {here}")
         module = _load_file(place)
     elif not place or place.startswith(".") or "/" in place:
         raise RuntimeNotUsable(
@@ -159,8 +163,8 @@ def registered_runtime(name: str) -> EntryPoint:
     known = {point.name: point for point in registered_runtimes()}
     if name not in known:
         raise RuntimeNotUsable(
-            f"runtime {name!r} is unknown{guess(name, known)}; expected one of {', '.join(known)}, or "
-            "package.module:function, or ./file.py:function, or 'exec: COMMAND'"
+            f"runtime {name!r} is unknown{guess(name, known)}; expected one that `grucible runtimes` lists, "
+            "package.module:function, ./file.py:function, or 'exec: COMMAND'"
         )
     return known[name]
 
