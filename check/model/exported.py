@@ -47,7 +47,7 @@ _TAKEN = {
     (0, 0): " of the forward direction, in both",
     (1, 1): " of the reverse direction, in both",
 }
-"""Of which directions a file may have a module's weights in its own, and what is said then."""
+"""Of which directions a file may have the module's weights in its own, and the words for that."""
 
 
 class ExportedNetwork(Network):
