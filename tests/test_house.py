@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 267,
-    "cases": 6_201,
+    "cases": 6_211,
     "vectors": 2_644,
     "gen": 5_128,
     "gen/variants": 3_027,
-    "check": 17_231,
+    "check": 17_271,
     "check/diagnosis": 3_334,
-    "tests": 31_440,
+    "tests": 31_541,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_471, 214, 32_918
+PACKAGE, MODULES, WORDS = 31_521, 214, 32_976
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
