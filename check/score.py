@@ -70,6 +70,15 @@ class Score:
         ]
 
 
+def check_misreading(name: str) -> None:
+    """Raise GrucibleError for a name that no misreading has."""
+    if not is_misreading(name):
+        near = suggest(name, [*CATALOGUE, *ledger_entries()])
+        raise GrucibleError(
+            f"{name!r} is no misreading, and no entry of a ledger{near}; `grucible score` lists misreadings"
+        )
+
+
 def score(
     vectors: VectorSet,
     misreading: str = "",
@@ -79,15 +88,8 @@ def score(
     """Compute the score of vectors; call `advance(n)` when n more cases are done.
 
     A case catches a variant whose outputs differ by more than `limits`, or the derived tolerances. With
-    `misreading`, only that one is scored. Raises GrucibleError for a name that no misreading
-    has, and where no case is selected.
+    `misreading`, only that one is scored. Raises GrucibleError where no case is selected.
     """
-    if misreading and not is_misreading(misreading):
-        near = suggest(misreading, [*CATALOGUE, *ledger_entries()])
-        raise GrucibleError(
-            f"{misreading!r} is no misreading, and no entry of a ledger{near}; "
-            "`grucible score` lists misreadings"
-        )
     found = Score()
     for selected in vectors.slices():
         block, operator = selected.block, OPERATORS[selected.block.operator]

@@ -6,10 +6,12 @@ The equations are the step of `gen.gru` over texts, in the owner's notation (`ca
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from ..cases.operators import OPERATORS
 from ..cases.operators.activations import Activation
@@ -17,6 +19,9 @@ from ..cases.operators.semantics import Semantics
 from ..cases.operators.signature import USUAL, Attribute, Notation
 from ..cases.question import Question
 from .gru import GATES, Step, step
+
+NO_FORMULA = (AttributeError, LookupError, TypeError, ValueError)
+"""What expressions of arrays raise that take no formulas: most of numpy's functions do not."""
 
 
 def _own_names(notation: Notation) -> dict[str, str]:
@@ -26,22 +31,65 @@ def _own_names(notation: Notation) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Formula:
-    """A text in a notation.
+    """The sum of `terms`, texts in a notation; a term that is subtracted begins with "-".
 
     A sum needs brackets as the operand of a product; a product needs them as that of a matrix product.
     """
 
-    text: str
+    terms: tuple[str, ...]
     notation: Notation
-    is_sum: bool = False
     is_product: bool = False
 
-    def __add__(self, other: Formula) -> Formula:
-        return Formula(f"{self.text} + {other.text}", self.notation, is_sum=True)
+    @property
+    def text(self) -> str:
+        """The formula as it is written."""
+        signs = (f" - {one[1:]}" if one.startswith("-") else f" + {one}" for one in self.terms[1:])
+        return "".join([*self.terms[:1], *signs]) or "0"
+
+    @property
+    def as_factor(self) -> str:
+        """The text, in brackets if it is a sum."""
+        return f"({self.text})" if len(self.terms) > 1 else self.text
+
+    def __add__(self, other: Formula | float) -> Formula:
+        if not isinstance(other, Formula):
+            return self + Formula((f"{other:g}",), self.notation) if other else self
+        terms = list(self.terms)
+        for one in other.terms:
+            if (opposite := _negate(one)) in terms:
+                terms.remove(opposite)
+            else:
+                terms.append(one)
+        return Formula(tuple(terms), self.notation, len(terms) == 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Formula) -> Formula:
+        return self + -1 * other
+
+    def __rsub__(self, other: float) -> Formula:
+        return Formula((f"{other:g}",), self.notation) - self
 
     def __mul__(self, other: Formula) -> Formula:
-        sides = (f"({one.text})" if one.is_sum else one.text for one in (self, other))
-        return Formula(f" {self.notation.times} ".join(sides), self.notation, is_product=True)
+        text = f" {self.notation.times} ".join(one.as_factor for one in (self, other))
+        return Formula((text,), self.notation, is_product=True)
+
+    def __rmul__(self, number: float) -> Formula:
+        if number == -1:
+            return Formula(tuple(map(_negate, self.terms)), self.notation, self.is_product)
+        if number in (0, 1):
+            return self if number else Formula((), self.notation)
+        return Formula((f"{number:g}",), self.notation) * self
+
+    def clip(self, low: float, high: float, **_: object) -> Formula:
+        """Write the clipping, which numpy's `clip` calls; infinite limits clip nothing."""
+        if math.isinf(low) and math.isinf(high):
+            return self
+        return Formula((f"clip[{low:g}, {high:g}]({self.text})",), self.notation)
+
+
+def _negate(term: str) -> str:
+    return term[1:] if term.startswith("-") else f"-{term}"
 
 
 class Formulas:
@@ -49,27 +97,24 @@ class Formulas:
 
     def __init__(self, notation: Notation = USUAL) -> None:
         self.notation = notation
-        self.zero: Any = Formula("0", notation)
+        self.zero: Any = Formula((), notation)
 
     def product(self, x: Formula, weight: str) -> Formula:
         """Write the product of x with a weight."""
         words = self.notation.matmul
-        bracketed = (x.is_sum or x.is_product) and words.startswith("{x}")
+        bracketed = (len(x.terms) > 1 or x.is_product) and words.startswith("{x}")
         left = f"({x.text})" if bracketed else x.text
-        return Formula(words.format(x=left, weight=weight), self.notation, is_product=True)
+        return Formula((words.format(x=left, weight=weight),), self.notation, is_product=True)
 
     def activation(self, function: Activation, a: Formula, clip: float) -> Formula:
         """Write function(a), with the clipping of a if there is one."""
-        clipped = a.text if math.isinf(clip) else f"clip[-{clip:g}, {clip:g}]({a.text})"
         name = self.notation.functions.get(function.name, function.name)
         applied = str(function).replace(function.name, name, 1)
-        return Formula(f"{applied}({clipped})", self.notation)
+        return Formula((f"{applied}({a.clip(-clip, clip).text})",), self.notation)
 
     def blend(self, z: Formula, t: Formula, h: Formula) -> Formula:
         """Write (1 - z) (.) t + z (.) h."""
-        times = self.notation.times
-        text = f"(1 - {z.text}) {times} {t.text} + {z.text} {times} {h.text}"
-        return Formula(text, self.notation, is_sum=True)
+        return (1 - z) * t + z * h
 
 
 def quantities(
@@ -91,22 +136,32 @@ def _texts(
     index: int,
     notation: Notation,
     names: Mapping[str, str],
+    changes: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}),
+    asked: Semantics | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Write the quantities of a step that have `names`; later quantities use these names."""
+    """Write the quantities of a step that have `names`; later quantities use these names.
+
+    `changes` are expressions of quantities (gen.variants), with what is `asked` for. One that takes no
+    formulas raises one of NO_FORMULA.
+    """
     arithmetic = Formulas(notation)
     texts: list[tuple[str, str]] = []
+    known: dict[str, Any] = {"clip": (asked or meant).clip}
 
-    def named(name: str, value: Formula) -> Formula:
-        if name not in names:
-            return value
-        texts.append((name, value.text))
-        return Formula(names[name], notation)
+    def named(name: str, value: Any) -> Any:
+        known[name] = value
+        if name in changes:
+            known[name] = value = arithmetic.zero + np.asarray(changes[name](known)).item()
+        if name in names:
+            texts.append((name, value.text))
+            known[name] = Formula((names[name],), notation)
+        return known[name]
 
     def bias(*parts: str) -> Formula | None:
         given = [notation.part(part) for part in parts if part in bias_parts]
         # a part that is neither input nor recurrent may be the sum of both
-        terms = [Formula(text, notation, is_sum=" + " in text) for text in given]
-        return sum(terms[1:], terms[0]) if terms else None
+        terms = tuple(term for text in given for term in text.split(" + "))
+        return Formula(terms, notation) if terms else None
 
     weights = SimpleNamespace(
         index=index,
@@ -115,7 +170,7 @@ def _texts(
         bias_h_input=bias("h", "wh"),
         bias_h_recurrent=bias("rh"),
     )
-    x, h = Formula(notation.x, notation), Formula(notation.h, notation)
+    x, h = Formula((notation.x,), notation), Formula((notation.h,), notation)
     wx = {gate: arithmetic.product(x, notation.of_gate(notation.w, gate)) for gate in GATES}
     step(arithmetic, meant, weights, wx, h, named)  # type: ignore[arg-type]
     yield from texts
@@ -144,8 +199,15 @@ def _text(value: Any) -> str:
     return "infinity" if value == math.inf else str(value)
 
 
-def equation_lines(question: Question, meant: Semantics | None = None) -> Iterator[str]:
-    """Write the equations that a question asks for, direction by direction; or as they are misread."""
+def equation_lines(
+    question: Question,
+    meant: Semantics | None = None,
+    changes: Mapping[str, Callable[[Any], Any]] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Write the equations that a question asks for, direction by direction; or as they are misread.
+
+    Raises one of NO_FORMULA for an expression among the `changes` that takes no formulas.
+    """
     s, operator, attributes = question.semantics, OPERATORS[question.operator], question.attributes
     s = meant or s
     own = operator.notation
@@ -160,7 +222,7 @@ def equation_lines(question: Question, meant: Semantics | None = None) -> Iterat
             yield "the same, with weights of its own"
             continue
         names = _own_names(own)
-        for name, text in _texts(s, parts["b"], index, own, names):
+        for name, text in _texts(s, parts["b"], index, own, names, changes, question.semantics):
             yield f"{names[name]} = {text}"
     biases = [part if own is USUAL else own.part(part) for part in parts["b"]]
     last = f"biases {', '.join(biases)}" if biases else "there is no bias"

@@ -125,8 +125,10 @@ def join_semantics(several: Sequence[StackedSemantics]) -> StackedSemantics:
             tuple(chain(*of)) for of in zip(*(getattr(one, name) for one in several), strict=True)
         )
 
-    known = [words_of(one) for one in several]
-    words: dict[str, Any] = {name: np.concatenate([one[name] for one in known]) for name in WORDS}
+    known = {id(one): words_of(one) for one in several}
+    words: dict[str, Any] = {
+        name: np.concatenate([known[id(one)][name] for one in several]) for name in WORDS
+    }
     return replace(
         several[0], f=each("f"), g=each("g"), directions=each("directions"),
         clip=np.concatenate([one.clip for one in several]),

@@ -20,15 +20,16 @@ from ..comparing import compare, comparison_lines
 from ..judging.criterion import chosen_criteria
 from ..reports.formats import as_summary, workflow_command
 from ..reports.suites import (
+    about_lines,
     audit,
     audit_lines,
-    explain_lines,
+    caught_lines,
     ledger_lines,
     score_json,
     score_lines,
     word_lines,
 )
-from ..score import score
+from ..score import check_misreading, score
 from ..stored import StoredReport, read_report
 from . import options
 from .reporting import annotate, parse_place
@@ -142,12 +143,15 @@ def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) ->
         for line in lines:
             say(line)
         return
+    check_misreading(name)
+    for line in about_lines(name, select):
+        say(line)
     with options.opened_with_progress("finding cases that catch it", vectors, select) as (
         opened,
         progress,
     ):
         found = score(opened, name, progress.advance)
-        for line in explain_lines(found, opened, name):
+        for line in caught_lines(found, opened, name):
             say(line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from ...cases.errors import GrucibleError
 from ...cases.ledger import ledger_entries
 from ...cases.operators import OPERATORS
 from ...cases.operators.semantics import one_of, stack
+from ...cases.selection import may_select
 from ...cases.strict_json import format_json
-from ...gen.formula import equation_lines
+from ...gen.formula import NO_FORMULA, equation_lines
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
@@ -74,22 +76,30 @@ def _counts(found: Score, operator: str) -> list[str]:
     return format_table([operator, *dtypes], table, range(1, len(dtypes) + 1)).splitlines()
 
 
-def explain_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
-    """Yield what a misreading is, who misread the text so, and the cases that catch it."""
+def about_lines(name: str, select: Sequence[str]) -> Iterator[str]:
+    """Yield what a misreading is, in the words of the selected operators, and who misread the text so."""
     variant = variant_called(name)
-    operators = [operator for operator, rows in found.caught.items() if name in rows]
-    abouts = dict.fromkeys(variant.about_for(OPERATORS[operator]) for operator in operators)
+    asked = [
+        one
+        for one in OPERATORS.values()
+        if variant.means_something_for(one) and may_select(f"{one.name}/", select)
+    ]
     yield f"{name}: {variant.kind}"
-    for about in abouts:
+    for about in dict.fromkeys(variant.about_for(operator) for operator in asked):
         yield from wrap(about, 2, 4)
     if variant.ledger:
         yield f"  see: grucible explain ledger {variant.ledger}"
     yield from (f"  reported: {link}" for link in variant.links)
-    for operator in operators:
+
+
+def caught_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
+    """Yield how many cases catch a misreading, and what it makes of the equations of one."""
+    for operator in (operator for operator, rows in found.caught.items() if name in rows):
         yield from ["", *_counts(found, operator)]
         examples = [one for each in found.caught[operator][name].values() for one in each.examples]
         if examples:
-            yield from ["", f"for example {examples[0]}", *_misread(vectors, examples[0], variant)]
+            misread = _misread(vectors, examples[0], variant_called(name))
+            yield from ["", f"for example {examples[0]}", *misread]
 
 
 def ledger_lines(name: str) -> Iterator[str]:
@@ -117,9 +127,11 @@ def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str
     question = vectors.one(example).block.question(0)
     right = list(equation_lines(question))
     yield from ["  asks for", *(f"    {line}" for line in right)]
-    if variant.semantics and not variant.quantities:
-        wrong = equation_lines(question, one_of(variant.semantics(stack([question.semantics])), 0))
-        other = [line for line in wrong if line not in right and not line.endswith(":")]
+    meant = stack([question.semantics])
+    wrong = one_of(variant.semantics(meant) if variant.semantics else meant, 0)
+    with suppress(*NO_FORMULA):
+        misread = equation_lines(question, wrong, variant.quantities)
+        other = [line for line in misread if line not in right and not line.endswith(":")]
         yield from ["  and is misread as", *(f"    {line}" for line in other)] if other else []
 
 

@@ -29,6 +29,9 @@ from .variant import IN_A_STEP, Evaluated, Expression, Outputs, Quantities, Vari
 HandedOut = tuple[Array, Array, Array]
 """Outputs, and (n, direction, batch, hidden) what an output holds that is the last state alone."""
 
+_Made = dict[tuple[int, int], Any]
+"""By the identities of a variant's function and of its argument, what it makes; both live as long as this."""
+
 TOGETHER_BYTES = 32 << 20
 """What the inputs of all that is stacked at once may take."""
 
@@ -118,7 +121,8 @@ def compute(
     combinations: Sequence[Sequence[Variant]], semantics: StackedSemantics, inputs: GruInputs
 ) -> list[HandedOut]:
     """y, ho and last of n stacked cases under each of `combinations` of variants, in float64."""
-    changed = [_changed(variants, semantics, inputs) for variants in combinations]
+    made: _Made = {}  # many combinations have one variant in them
+    changed = [_changed(variants, semantics, inputs, made) for variants in combinations]
     plain = [all(v.of_outputs_alone for v in one.variants) for one in changed]
     first = plain.index(True) if any(plain) else -1
     same = [first if one else place for place, one in enumerate(plain)]  # one run for all of these
@@ -130,15 +134,25 @@ def compute(
         return [_handed_out(one, found[same[place]]) for place, one in enumerate(changed)]
 
 
-def _changed(variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs) -> _Changed:
-    """Cases as variants have them."""
+def _changed(
+    variants: Sequence[Variant], asked: StackedSemantics, given: GruInputs, made: _Made
+) -> _Changed:
+    """Change cases as variants have them; `made` is what changes have made before."""
     meant, inputs = asked, given
     for variant in variants:
         if variant.semantics:
-            meant = variant.semantics(meant)
+            meant = _once(made, variant.semantics, meant)
         if variant.inputs:
-            inputs = variant.inputs(inputs, asked)
+            inputs = _once(made, variant.inputs, inputs, asked)
     return _Changed(variants, asked, given, meant, inputs)
+
+
+def _once(made: _Made, change: Callable[..., Any], value: Any, *more: Any) -> Any:
+    """Change a value, or take what the change has made of it before."""
+    key = id(change), id(value)
+    if key not in made:
+        made[key] = change(value, *more)
+    return made[key]
 
 
 def _alike(changed: Mapping[int, _Changed]) -> Iterator[list[int]]:
@@ -201,7 +215,7 @@ def _handed_out(one: _Changed, outputs: Outputs) -> HandedOut:
     """Change the outputs as the variants hand them out."""
 
     def again(given: GruInputs, *more: Variant) -> Outputs:
-        [found] = _run([_changed([*one.variants, *more], one.asked, given)])
+        [found] = _run([_changed([*one.variants, *more], one.asked, given, {})])
         return found
 
     y, ho = outputs

@@ -135,3 +135,33 @@ def test_a_misreading_is_explained_with_its_equation_and_a_case_that_catches_it(
     assert asked == caught != "0"
     wrong = command("explain", "lbr-asumed")
     assert (wrong.status, "did you mean 'lbr-assumed'" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("z-for-r", ["rt = zt"]),
+        ("state+=-1*z*h+1*r*h", ["Ht = (1 - zt) (.) ht + rt (.) Ht-1"]),
+        ("a_z+=-1*p", ["zt = sigmoid(Xt*(Wz^T) + Wbz + Rbz)"]),
+        ("reset-of-sum", ["ht = tanh(rt (.) (Xt*(Wh^T) + Wbh + Rbh) + (rt (.) Ht-1)*(Rh^T))"]),
+        ("reset-gate-ignored", ["rt = 1"]),
+        ("a_z-in-bfloat16", []),
+    ],
+)
+def test_what_a_misreading_changes_inside_a_step_stands_in_the_equation(
+    name: str, lines: list[str], command: Command
+) -> None:
+    ended = command("explain", name, "--select", "openvino.GRUCell-3/plain/float32/lbr0")
+    _, _, misread = ended.out.partition("and is misread as\n")
+    assert misread.split("\n\n")[0].split("\n")[: len(lines)] == [f"    {one}" for one in lines], (
+        ended.out
+    )
+    assert bool(misread) == bool(lines)
+
+
+def test_clipping_stands_in_the_equation_as_it_is_misread(command: Command) -> None:
+    ended = command(
+        "explain", "clip-from-zero", "--select", "openvino.GRUCell-3/plain/float32/lbr-clip0.5"
+    )
+    assert "clip[-0.5, 0.5](" in ended.out.partition("and is misread as")[0]
+    assert "clip[0, 0.5](Xt" in ended.out.partition("and is misread as")[2]
