@@ -319,6 +319,11 @@ ELSEWHERE = (
             inputs=_x_of(lambda n: 0 * n, steps=True)),
     Variant("steps-up-to-1", "no more than the first step taken", needs=("axis.time",), between_steps=True,
             inputs=_lengths(lambda n, _: np.minimum(n, 1))),
+    *(
+        Variant(f"lengths-of-{row}", f"{{lengths}} of {whose} used for each row", needs=("lengths",), between_steps=True,
+                inputs=_lengths(lambda n, _, by=by: np.roll(n, by, axis=-1)))
+        for row, whose, by in (("next-row", "the next row", -1), ("row-before", "the row before", 1))
+    ),
     Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
             inputs=_h0(lambda h, _: _first_of_batch(h))),
     Variant("h0-left-unsorted", "rows sorted by length, the longest first, and {h0} not sorted with them",
