@@ -20,14 +20,14 @@ LINES = {
     "top": 267,
     "cases": 6_211,
     "vectors": 2_644,
-    "gen": 5_128,
-    "gen/variants": 3_027,
-    "check": 17_271,
+    "gen": 5_192,
+    "gen/variants": 3_046,
+    "check": 17_289,
     "check/diagnosis": 3_334,
-    "tests": 31_541,
+    "tests": 31_571,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_521, 214, 32_976
+PACKAGE, MODULES, WORDS = 31_603, 214, 32_987
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
