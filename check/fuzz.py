@@ -191,7 +191,7 @@ class Fuzzed:
         replies = iter(list(source.answer(q for block in blocks for q in block.questions())))
         again, results, failing = Again(), dict[str, CaseResult](), list[FailingBlock]()
         grades = {dtype: Grade(dtype, one) for dtype, one in self.criteria.items()}
-        asked = list[tuple[Block, Observed]]()
+        asked, judged = list[tuple[Block, Observed]](), list[tuple[Block, list[CaseResult]]]()
         for block in blocks:
             some = list(itertools.islice(replies, len(block)))
             gone = (r for r in some if r.status == "missing" or r.message.startswith(GONE))
@@ -199,7 +199,7 @@ class Fuzzed:
             asked.append((block, stack_replies(block, some)))
         for (block, observed), found in zip(asked, judge_blocks(asked, grades), strict=True):
             again.see(block, found)
-            self._keep(block, found)
+            judged.append((block, found))
             results |= {one.id: one for one in found}
             wrong = [n for n, one in enumerate(found) if one.decides and one.verdict == "failed"]
             if wrong:
@@ -209,6 +209,8 @@ class Fuzzed:
                 )
         if not self.stopped:
             again.ask(source, self.criteria)
+        for block, found in judged:  # after all that a signal may interrupt: a count is whole
+            self._keep(block, found)
         self.asked_again += again.asked
         results = {one.id: one for one in again.apply([*results.values()])}
         for block in again.sample:
@@ -252,7 +254,11 @@ class Fuzzed:
         looked_at = set[str]()
         parts = [left for part in parts for left in self.findings.take_known(part, results)]
         while some := self._next(parts, looked_at):
-            found = self._diagnosis(source, some, results)
+            try:
+                found = self._diagnosis(source, some, results)
+            except KeyboardInterrupt:  # what is left is counted, not diagnosed
+                self.interrupted = True
+                break
             if found.broke_off:
                 break
             fruitful = set[tuple[str, str]]()
@@ -409,6 +415,8 @@ def fuzz(
             for rows in replay.slices() if replay else ():
                 found.see(source, [rows.block])
                 found.replayed += len(rows.block)
+                if found.interrupted:
+                    raise KeyboardInterrupt
             pace = found.pace if seconds else lambda: CHUNK
             for start, stop, made in _made_ahead(streams, seed, ranges, jobs, pace):
                 found.count_pairs(made, found.see(source, made.blocks))
@@ -416,7 +424,8 @@ def fuzz(
                 found.seconds = time.monotonic() - began
                 advance(found)
                 end_if_interrupted()
-                if found.stopped or (seconds is not None and found.seconds >= seconds):
+                over = seconds is not None and found.seconds >= seconds
+                if found.interrupted or found.stopped or over:
                     break
         except KeyboardInterrupt:
             found.interrupted = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -181,9 +182,13 @@ def _write(found: Fuzzed, out: Path, report: Path | None) -> None:
             say(line)
         if report:
             write_whole(report, format_json(fuzz_value(found)), mark=BEGINS)
-        for path in write_found(found, out):
+        paths = write_found(found, out)
+        for path in paths:
             say(f"{path}: written; judge by it with:")
             say(f"    {options.check_by(path)}")
+        if found.interrupted:
+            first = f", and with --replay {shlex.quote(str(out))} these again, first" * bool(paths)
+            say(f"the same command with --seed {found.seed + 1} asks other questions{first}")
 
 
 def _so_far(found: Fuzzed) -> str:

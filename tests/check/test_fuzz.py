@@ -25,6 +25,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import ABSENT
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
+from grucible.check.cli.fuzzing import _write as write
 from grucible.check.found import _found_before, write_found
 from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
@@ -496,7 +497,7 @@ def test_nothing_compared_is_no_success() -> None:
     assert (found.new, found.exit_status) == ([], 1)
 
 
-def test_ctrl_c_keeps_what_was_found() -> None:
+def test_ctrl_c_keeps_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def stop(_: Fuzzed) -> None:
         raise KeyboardInterrupt
 
@@ -504,6 +505,19 @@ def test_ctrl_c_keeps_what_was_found() -> None:
     assert found.interrupted
     assert found.exit_status == 130
     assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
+    write(replace(found, findings=Findings()), tmp_path, None)
+    assert capsys.readouterr().out.endswith("the same command with --seed 1 asks other questions\n")
+
+
+def test_ctrl_c_in_a_diagnosis_leaves_counts_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    def diagnose(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("grucible.check.fuzz.diagnose", diagnose)
+    found = fuzzed(small_clip_ignored, 2000)
+    assert (found.interrupted, found.exit_status) == (True, 130)
+    assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
+    assert sum(one.count for one in found.new) == found.counts["failed"] > 0
 
 
 def test_a_process_that_is_killed_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
