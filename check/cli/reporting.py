@@ -56,6 +56,10 @@ class Writing(NamedTuple):
         """Print reports, and write them to files; a report that an error ended is not printed."""
         if not reports:
             return
+        if not self.as_json and FORMATS["json"] not in (forms := dict(self.files)):
+            for form in (form for form in forms if form.beside):
+                lacks = "nobody can verify it without its report; add --report json=FILE"
+                say(f"{forms[form]}: {lacks}", err=True)
         with contextlib.ExitStack() as stack:
             for form, file in reversed(self.files):
                 stack.callback(_write, form, file, reports)

@@ -35,7 +35,8 @@ def made(some_vectors: Path, tmp_path: Path, command: Command) -> Path:
         "--report",
         f"json={tmp_path / 'r.json'}",
     ]
-    assert command("check", some_vectors, "--runtime", WRONG, *reports).status == 1
+    ended = command("check", some_vectors, "--runtime", WRONG, *reports)
+    assert (ended.status, ended.err) == (1, "")
     return tmp_path
 
 
@@ -251,7 +252,11 @@ def test_where_a_claim_is_written(made: Path, some_vectors: Path, command: Comma
     first, other = (made / "c.svg").read_text(), made / "other.svg"
     assert first.startswith("<svg ")
     asked = ["check", some_vectors, "--runtime", WRONG, "--report", f"claim={made / 'c.json'}"]
-    assert command(*asked).status == 1
+    ended = command(*asked)
+    assert (ended.status, "c.json: nobody can verify it without its report" in ended.err) == (
+        1,
+        True,
+    )
     other.write_text("<svg>a drawing</svg>")
     bad_usage(
         command(*asked, "--report", f"claim={made / 'other.json'}"), "other.svg: is there already"
