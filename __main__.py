@@ -99,9 +99,11 @@ class _Rooms(click.Group):
         if command.name in COMMANDS:
             found = read_configuration(Path.cwd())
             if taken := found.of(command, words):
-                from .cases.console import WORDS, say
+                from .cases.console import DEFAULTS, WORDS, say
 
                 say(f"grucible: defaults from {found.place}", err=True)
+                note = f" (of {found.place}; the command line wins)"
+                ctx.meta[DEFAULTS] = {f"--{key}": note for key in taken}
                 ctx.default_map = {command.name: dict(taken.values())}
                 for key in taken:
                     ctx.meta[WORDS] += [f"--{key}={value}" for value in found.values[key]]

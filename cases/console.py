@@ -29,6 +29,8 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 """The environment variable in which GitHub Actions names the file of the job summary."""
 WORDS = "grucible.words"
 """The key of the command line's words in what click keeps of it."""
+DEFAULTS = "grucible.defaults"
+"""The key of a note on each option that a file gives, there."""
 MOST_SENTENCE = 400
 """Maximum characters of a text within a sentence; an error may quote a whole tensor."""
 MOST_MESSAGE = 2000

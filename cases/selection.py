@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import Name, shorten, suggest
+from .console import DEFAULTS, Name, shorten, suggest
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 from .operators import OPERATORS
@@ -225,7 +225,10 @@ def nothing_selected(
 
     To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/.
     """
-    named = " ".join(f"{option} {value!r}" for option, value in options_of(select, dtypes))
+    context = click.get_current_context(silent=True)
+    notes = context.meta.get(DEFAULTS, {}) if context else {}
+    given = options_of(select, dtypes)
+    named = " ".join(f"{option} {value!r}{notes.get(option, '')}" for option, value in given)
     by = f" by {shorten(named)}" if named else ""
     globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]
     near = next(filter(None, (suggest_part(one, [*prefixes]) for one in globs)), "")

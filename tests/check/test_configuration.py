@@ -149,6 +149,9 @@ def test_vectors_that_are_named_are_asked_whole(
     (project / "grucible.toml").write_text("operator = 'onnx.GRU-14'\nselect = '*/none'\n")
     printed = command("check", some_vectors, "--runtime", RIGHT).out
     assert "5 of 5 cases passed" in printed
+    nothing = command("check", "--runtime", RIGHT, "--select", "openvino.*")
+    told = f"--operator 'onnx.GRU-14' (of {project / 'grucible.toml'}; the command line wins) "
+    assert (nothing.status, f"{told}--select 'openvino.*'; see" in nothing.err) == (2, True)
     none = command("check", some_vectors, "--runtime", RIGHT, "--operator", "onnx.GRU-14")
     assert (none.status, "no case is selected by --operator 'onnx.GRU-14'" in none.err) == (2, True)
 
