@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -24,6 +25,9 @@ MAX_BYTES = 48 << 20
 MAX_TEXT = 300
 """Maximum characters shown of a message; a report may be a stranger's."""
 _WRONG = ("failed", "error", "missing")
+
+_IS_HERE = re.compile(r"[\w./][\w./-]*:\w+|exec: *\./\w[\w.-]*", re.ASCII)
+"""A runtime that is a function, or a program in the working directory: the user has it, or nothing runs."""
 
 Text = Annotated[str, Field(max_length=10_000)]
 Count = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -128,9 +132,9 @@ class StoredReport(StoredPart):
 
     @property
     def pasted(self) -> str:
-        """The `--runtime` to print in a command: what a stranger wrote is not for pasting."""
-        known = any(self.asked == point.name for point in registered_runtimes())
-        return self.asked if known else "NAME" * bool(self.asked)
+        """The `--runtime` to print in a command: a command line that a stranger wrote is not for pasting."""
+        known = self.asked in [point.name for point in registered_runtimes()]
+        return self.asked if known or _IS_HERE.fullmatch(self.asked) else "NAME" * bool(self.asked)
 
     @property
     def side(self) -> dict[str, Any]:

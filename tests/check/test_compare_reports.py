@@ -90,7 +90,7 @@ def test_a_verdict_that_differs(was: str, now_: str, tmp_path: Path, command: Co
                       "message": "why"}  # fmt: skip
     assert lines[0].startswith(f"{value['outcome']}: ")
     assert {f"{kind}:", f"    {was} → {now_}: why"} <= {*lines}
-    how = {"failed": ("trace v.h5", " --runtime NAME")}.get(now_, ("show v.h5", ""))
+    how = {"failed": ("trace v.h5", " --runtime ./a.py:run")}.get(now_, ("show v.h5", ""))
     see = f"grucible {how[0]} op/theme/float32/{was}{how[1]}" * (value["outcome"] == "worse")
     assert value["see"] == see
     assert (lines[-1] == f"start with: {see}") is bool(see)
@@ -108,7 +108,10 @@ FAILED = "op/theme/float32/passed"
             {"model": {"saved": ""}},
             f"the same command with --save FILE.h5, and then: grucible show FILE.h5 {FAILED}",
         ),
-        ({"model": {"saved": "v.h5"}}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
+        ({"asked": "-m os:abort"}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
+        ({"asked": "exec: ./gru"}, f"grucible trace v.h5 {FAILED} --runtime 'exec: ./gru'"),
+        ({"asked": "exec: ./../x"}, f"grucible trace v.h5 {FAILED} --runtime NAME"),
+        ({"model": {"saved": "v.h5"}}, f"grucible trace v.h5 {FAILED} --runtime ./a.py:run"),
         ({"message": "asked again: off"}, f"grucible show v.h5 {FAILED}"),
         ({"required": {"atol": 1e-9}}, f"grucible show v.h5 {FAILED}"),
     ],
@@ -151,7 +154,9 @@ def test_a_coarser_class_is_worse_and_a_larger_error_is_told(
     }
     status, value, lines = compared(tmp_path, command, before, after)
     assert (status, value["outcome"]) == (int(outcome == "worse"), outcome)
-    assert value["see"] == "grucible trace v.h5 o/t/float32/a --runtime NAME" * (outcome == "worse")
+    assert value["see"] == "grucible trace v.h5 o/t/float32/a --runtime ./a.py:run" * (
+        outcome == "worse"
+    )
     assert any("0.26 → 0.81" in line for line in lines)
     back = compared(tmp_path, command, after, before)
     assert back[1]["outcome"] == ("better" if outcome == "worse" else "same")
@@ -272,7 +277,6 @@ def test_reports_of_check(tmp_path: Path, command: Command) -> None:
     ended = command("compare", tmp_path / "a.json", tmp_path / "b.json")
     words = shlex.split(ended.out.splitlines()[-1].removeprefix("start with: grucible "))
     assert words[0] == "trace"
-    words[words.index("NAME")] = str(wrong)
     ended = command(*words)
     assert (ended.status, " fails: " in ended.out) == (1, True)
 
