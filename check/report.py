@@ -150,7 +150,7 @@ class Report:
 
     @property
     def undeciding(self) -> int:
-        """The number of compared cases whose tolerances say too little to decide."""
+        """The number of cases that passed, and whose tolerances say too little to decide."""
         return sum(grade.undeciding.total() for grade in self.grades.values())
 
     @cached_property

@@ -34,8 +34,8 @@ class Grade:
     `compared` counts those with outputs, `holds` those within the tolerances of each class. `worst` is the
     largest ratio of a difference to its `required` tolerance; `worst_id` and `worst_where` name the case and
     element. By vector file, `elements` counts the expected elements, `vacuous` those that say nothing
-    (gen.tolerances.gate), `undeciding` the compared cases that say too little to decide, and `steps_alone`
-    those of which only single steps decide.
+    (gen.tolerances.gate), `undeciding` the cases that passed and say too little to decide, and
+    `steps_alone` those of which only single steps decide.
     """
 
     dtype: str
@@ -84,9 +84,9 @@ class Grade:
         nothing, elements = vacuous(block.answer, self.required.admitted(block, STORED))
         self.elements[relative] += int(elements.sum())
         self.vacuous[relative] += int(nothing.sum())
-        ways = [one.judged_by for one in results]
-        self.undeciding[relative] += ways.count("nothing")
-        self.steps_alone[relative] += ways.count("steps")
+        passed = [one.judged_by for one in results if one.verdict == "passed"]
+        self.undeciding[relative] += passed.count("nothing")
+        self.steps_alone[relative] += [one.judged_by for one in results].count("steps")
 
 
 def find_undeciding(block: Block, criterion: Criterion) -> Array:

@@ -114,7 +114,7 @@ def headline(report: Report) -> str:
     parts = {
         _wrong_layers(report): _wrong_layers(report),
         passed if report.results else how_many_refused(report.refusals): 1,
-        f"{nothing} decide{'s' * (nothing == 1)} nothing": nothing,
+        f"{nothing} of them decide{'s' * (nothing == 1)} nothing": nothing,
         f"{counts['failed']} failed": counts["failed"],
         plural(counts["error"], "error"): counts["error"],
         f"{counts['missing']} missing": counts["missing"],

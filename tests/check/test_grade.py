@@ -16,7 +16,7 @@ from grucible.check.judging.case_result import DECIDING
 from grucible.check.judging.criterion import Demanded
 from grucible.check.judging.grade import Grade, Growth
 from grucible.check.reports.formats import report_value
-from grucible.check.reports.terminal import report_lines
+from grucible.check.reports.terminal import headline, report_lines
 from grucible.gen.tolerances.classes import CLASSES
 from grucible.vectors.block import Block, BlockKey
 
@@ -148,6 +148,14 @@ def vague(tmp_path: Path) -> Path:
 def test_what_rests_on_cases_that_decide_nothing_is_no_conformance(vague: Path) -> None:
     report = verify(vague / "some.h5", runtime=answering(vague))
     assert (report.verdict, report.exit_status) == ("incomplete", 1)
+    assert "1 of 1 cases passed, 1 of them decides nothing" in headline(report)
+
+
+def test_a_case_that_fails_decides(vague: Path) -> None:
+    """So that the numbers of the first line add up."""
+    sevens = lambda q: {"Ho": np.full(q.outputs["Ho"].shape, 7.0, q.dtype)}  # noqa: E731
+    report = verify(vague / "some.h5", runtime=sevens)
+    assert headline(report).startswith("does not conform: 0 of 1 cases passed, 1 failed")
 
 
 def test_classes_of_other_chains_are_named_too() -> None:
