@@ -155,9 +155,15 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
 
 
 def explain_command(diagnosis: Diagnosis) -> str:
-    """Return the command that explains the first name in brackets; "" where there is none."""
-    named = [one.names[:1] for one in diagnosis.findings if in_brackets(one.names)]
-    return format_command("explain", named[0]) if named else ""
+    """Return the command that explains the first name in brackets, where it was found; "" for none.
+
+    It names the operator and the dtype, if there is only one.
+    """
+    named = [one.names for one in diagnosis.findings if in_brackets(one.names)]
+    ids = [one.split("/") for one, found in diagnosis.by_case.items() if found.names in named[:1]]
+    found_in = {"--operator": {one[0] for one in ids}, "--dtype": {one[2] for one in ids}}
+    where = [word for option, one in found_in.items() if len(one) == 1 for word in (option, *one)]
+    return format_command("explain", named[0][:1], where) if named else ""
 
 
 def notes(finding: Finding) -> Iterator[str]:
