@@ -45,17 +45,18 @@ _MAX_MESSAGE = 200
 
 
 def load_expectations(path: Path) -> list[Expectation]:
-    """Read a YAML list of {cases: glob, reason, …}. Raises SpecError, with the line, for anything else."""
+    """Read a YAML list of {cases: globs, reason, …}. Raises SpecError, with the line, for anything else."""
     return parse_expectations(str(path), read_text(path, list))
 
 
 def parse_expectations(name: str, text: str) -> list[Expectation]:
     """Parse a YAML list of expectations, the text of the file `name`. Raises SpecError, with the line."""
     document = parse(name, text, list)
-    return [_parse_entry(document, index, entry) for index, entry in enumerate(document.value)]
+    entries = enumerate(document.value)
+    return [one for index, entry in entries for one in _parse_entry(document, index, entry)]
 
 
-def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
+def _parse_entry(document: Document, index: int, entry: Any) -> list[Expectation]:
     if not isinstance(entry, dict):
         raise document.error((index,), "expected a mapping with cases, reason and link")
     for field, value in entry.items():
@@ -67,8 +68,12 @@ def _parse_entry(document: Document, index: int, entry: Any) -> Expectation:
     for field in ("cases", "reason"):
         if field not in entry:
             raise document.error((index, field), "is missing")
+    globs, place = entry["cases"], document.place((index,))
     try:
-        return Expectation(**entry, place=document.place((index,)))
+        return [
+            Expectation(**entry | {"cases": one}, place=place)
+            for one in (globs if isinstance(globs, list) else [globs])
+        ]
     except BadExpectation as error:
         raise document.error((index, error.field), error.why) from None
 

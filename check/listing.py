@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 
 import yaml
@@ -22,8 +23,8 @@ from .judging.expectations import HOW, UNEXPLAINED, Expectation, find_globs, is_
 from .refusals import Refusal
 from .report import Report
 
-_MAX_GROUPS, _MAX_GLOBS = 100, 8
-"""Maximum groups of cases that are named by globs, and globs of a group; other cases are named by id."""
+_MAX_GROUPS, _MAX_GLOBS, _MAX_ALL = 100, 40, 800
+"""Maximum groups named by globs, globs of a group, and of all; looking for more takes too long."""
 _MIN_MESSAGE, _MAX_MESSAGE, _MAX_REASON = 4, 100, 300
 _ANY_LIST = b""
 """A mark that any file has: what the list holds was checked when it was read."""
@@ -48,9 +49,15 @@ def read_list(path: Path) -> FindingList:
     if _is_blank(text):
         return FindingList(path, text, ())
     entries = parse_expectations(str(path), text)
-    if len(_ENTRY.split(text)) - 1 != len(entries):
+    if len(_ENTRY.split(text)) - 1 != len(_by_entry(entries)):
         raise GrucibleError(f'{path}: write each entry on a line that begins with "- "')
     return FindingList(path, text, entries)
+
+
+def _by_entry(expectations: Sequence[Expectation]) -> list[list[Expectation]]:
+    """Group the expectations of each entry, which differ in their globs alone."""
+    alike = groupby(expectations, lambda one: (one.place, replace(one, cases="*")))
+    return [list(some) for _, some in alike]
 
 
 def _is_blank(text: str) -> bool:
@@ -71,26 +78,29 @@ def write_list(
     path = old.path
     uses = apply_expectations(report, old.entries, vectors, select).uses
     gone = [use.expectation for use in uses if use.stale or (use.otherwise and not use.failed)]
-    keeps = [not any(one is other for other in gone) for one in old.entries]
-    kept = [one for one, keep in zip(old.entries, keeps, strict=True) if keep]
+    kept = [one for one in old.entries if not any(one is other for other in gone)]
     left = apply_expectations(report, kept, vectors, select)
     new = _make_entries(left, find_left_out(report, vectors, select))
-    text = _edit(old, keeps, new, report)
+    text = _edit(old, kept, new, report)
     entries = parse_expectations(str(path), text)
     assert entries == [*new, *kept]
     if read_list(path).text != old.text:
         raise GrucibleError(f"{path}: was changed while the check ran, and stays as it is")
     if text != old.text:
         write_whole(path, text, mark=_ANY_LIST)
-    counts = f"{len(new)} new, {len(kept)} kept, {len(gone)} taken out"
-    return entries, f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}: {counts}"
+    added, there, before = (len(_by_entry(some)) for some in (new, kept, old.entries))
+    counts = f"{added} new, {there} kept, {before - there} taken out"
+    return entries, f"{added + there} {'entry' if added + there == 1 else 'entries'}: {counts}"
 
 
 def _edit(
-    old: FindingList, keeps: Sequence[bool], new: Sequence[Expectation], report: Report
+    old: FindingList, kept: Sequence[Expectation], new: Sequence[Expectation], report: Report
 ) -> str:
-    """Edit the text of a list: take entries out, but not the comments below them; put new entries first."""
-    if all(keeps) and not new and not _is_blank(old.text):
+    """Edit the text of a list: take entries out, but not the comments below them; put new entries first.
+
+    An entry of which a part is kept is written anew.
+    """
+    if len(kept) == len(old.entries) and not new and not _is_blank(old.text):
         return old.text
     name = escape(f"{report.runtime} {report.runtime_version}".rstrip())[:_MAX_MESSAGE]
     title = (
@@ -98,18 +108,24 @@ def _edit(
         "# Written by `grucible check --write-expect`; writing it again changes only what changed.\n"
     )
     head, *pieces = _ENTRY.split(old.text or title)
-    chunks = [head if old.entries else _EMPTY.sub("", head), *map(_format_entry, new)]
-    for keep, piece in zip(keeps, pieces, strict=True):
-        chunks.append(piece if keep else "".join(_COMMENT.split(piece, maxsplit=1)[1:]))
-    if not new and not any(keeps):
+    chunks = [head if old.entries else _EMPTY.sub("", head), *map(_format_entry, _by_entry(new))]
+    parts = {some[0].place: some for some in _by_entry(kept)}
+    for entry, piece in zip(_by_entry(old.entries), pieces, strict=True):
+        part, comments = parts.get(entry[0].place, []), _COMMENT.split(piece, maxsplit=1)[1:]
+        chunks += (
+            [piece] if part == entry else [*map(_format_entry, [part] * bool(part)), *comments]
+        )
+    if not new and not kept:
         chunks.append("[]")
     return "\n\n".join(chunk.strip("\n") for chunk in chunks if chunk.strip()) + "\n"
 
 
-def _format_entry(one: Expectation) -> str:
-    how = {field: list(getattr(one, field)) for field in HOW}
-    values = {field: texts[0] if len(texts) == 1 else texts for field, texts in how.items()}
-    entry = {"cases": one.cases, **values, "reason": one.reason, "link": ""}
+def _format_entry(alike: Sequence[Expectation]) -> str:
+    one = alike[0]
+    several = {"cases": [other.cases for other in alike]}
+    several |= {field: list(getattr(one, field)) for field in HOW}
+    values = {field: texts[0] if len(texts) == 1 else texts for field, texts in several.items()}
+    entry = {**values, "reason": one.reason, "link": one.link}
     written = {field: value for field, value in entry.items() if value != []}
     return yaml.safe_dump([written], sort_keys=False, allow_unicode=True, width=1 << 20)
 
@@ -119,11 +135,12 @@ def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
     groups = group_failures(left.unexpected, left.diagnosis)
     right = [r.id for r in left.results if r.decides and r.verdict == "passed"]
     right += [*left_out, *(r.id for r in left.expected_failures)]
-    made: list[Expectation] = []
+    made, count = list[Expectation](), 0
     for place, (expected, ids) in enumerate(groups):
         behind = [one for _, later in groups[place + 1 :] for one in later]
-        most = _MAX_GLOBS if place < _MAX_GROUPS else 0
+        most = min(_MAX_GLOBS, _MAX_ALL - count) if place < _MAX_GROUPS else 0
         globs, rest = find_globs(ids, [*right, *behind], most)
+        count += len(globs)
         made += [replace(expected, cases=cases) for cases in (*globs, *map(literal, rest))]
     return [*made, *_expect_accepted(left.refusals, left_out)]
 

@@ -89,6 +89,11 @@ class Expectation:
         return bool(self.observed or self.message or self.diagnosis)
 
     @property
+    def entry(self) -> str:
+        """The entry of a list that it was read from, of which there may be others."""
+        return self.place or self.cases
+
+    @property
     def in_words(self) -> str:
         """What is expected, in words."""
         messages = " or ".join(f'"{part}"' for part in self.message)

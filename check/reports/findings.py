@@ -277,6 +277,18 @@ def expected_lines(report: Report) -> Iterator[str]:
     yield from _section(f"stale expectations, to be taken out{status}:", stale, "expectations")
 
 
+def entries_in_short(report: Report) -> str:
+    """Name the entries that need a change, for a log; "" where none does."""
+    unfit = [use.expectation for use in report.uses if use.stale or use.passed or use.otherwise]
+    if not unfit:
+        return ""
+    entries = group(unfit, lambda one: one.entry).values()
+    names = [f"{first.place} {first.cases}".lstrip() for first, *_ in entries]
+    more = f" and {len(names) - _NARROWER} more" * (len(names) > _NARROWER)
+    what = "mend, or take out" + ", or give --allow-stale" * bool(report.stale)
+    return f"; {what}: {', '.join(names[:_NARROWER])}{more}"
+
+
 def _excused(use: Use) -> str:
     note = f", {len(use.passed)} passed unexpectedly" if use.passed else ""
     return (

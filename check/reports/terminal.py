@@ -16,6 +16,7 @@ from ..report import CORE, Report, in_words
 from .findings import (
     diagnosis_in_short,
     diagnosis_lines,
+    entries_in_short,
     expected_lines,
     failure_lines,
     first_to_look_at,
@@ -68,7 +69,7 @@ def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[st
 
 def quiet_lines(report: Report) -> Iterator[str]:
     """Yield the report in five lines at most, for a log."""
-    yield from (headline(report), _judged(report))
+    yield from (headline(report) + entries_in_short(report), _judged(report))
     if report.counts["unsupported"]:
         yield "; ".join(in_words(report.reach))
     found = report.diagnosis
@@ -110,7 +111,7 @@ def headline(report: Report) -> str:
     passed = f"{counts['passed']} of {counts.total()} {cases}"
     nothing, refused, unjudged = report.undeciding, len(report.refused), len(report.unjudged)
     named = f", {refused} of them in spite of --require" if refused else ""
-    stale = 0 if report.allow_stale else len(report.stale)
+    stale = len({use.expectation.entry for use in report.stale if not report.allow_stale})
     parts = {
         _wrong_layers(report): _wrong_layers(report),
         passed if report.results else how_many_refused(report.refusals): 1,

@@ -214,7 +214,7 @@ WRONG_LISTS = {
     "- cases: '*'\n  reason: r\n  issue: 7\n": r":3: 0\.issue: is not a field here; expected cases, reason, link",
     "- cases: '*'\n  reason: r\n- cases: x\n": r":3: 1\.reason: is missing",
     "- cases: '*'\n  reason: 7\n": r":2: 0\.reason: 7; expected a text",
-    "- cases: [a, b]\n  reason: r\n": r":1: 0\.cases: \['a', 'b'\]; expected a text",
+    "- cases: [a, 7]\n  reason: r\n": r":1: 0\.cases: 7; expected a text",
     "- cases: '*'\n  reason: r\n  link:\n": r":3: 0\.link: None; expected a text",
     "- !!python/object:os.system {}\n": r":1: tags are not allowed; leave tag:",
     "- cases: '*'\n  reason: r\n  observed: {float32: x}\n": r"observed: \{'float32': 'x'\}; expected a text",

@@ -13,7 +13,7 @@ from grucible.check.expecting import load_expectations
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.expectations import UNEXPLAINED
 from grucible.check.listing import find_shared_part, group_failures
-from grucible.check.reports.findings import sentence
+from grucible.check.reports.findings import explain_command, sentence
 from grucible.gen.variants.families import KNOTS, with_curve
 
 from .conftest import HERE, Command
@@ -75,6 +75,26 @@ def test_what_is_written_is_expected(tmp_path: Path, command: Command) -> None:
     assert (status, "*/noB: every case of it passes" in told) == (1, True)
 
 
+def test_a_finding_is_one_entry(tmp_path: Path, command: Command) -> None:
+    """Whatever globs it needs; what was written about it stays when a part of it is mended."""
+    file, asked = tmp_path / "e.yaml", runtime(tmp_path, "noB", "default", "lbr", ignored=False)
+    assert "1 entry: 1 new" in check(command, asked, "--write-expect", file)[1]
+    assert [one.cases for one in load_expectations(file)] == ["*/default", "*/lbr", "*/noB"]
+    status, told = check(command, asked, "--expect", file)
+    assert (status, "12 errors, all of them expected" in told) == (0, True)
+    mended = runtime(tmp_path, "noB", "lbr", ignored=False)
+    status, told = check(command, mended, "--expect", file, "--quiet")
+    assert (status, "4 passed unexpectedly, 1 expectation is stale; mend" in told) == (1, True)
+    assert f"--allow-stale: {file}:4 */default" in told
+    file.write_text(file.read_text().replace("link: ''", "link: https://example.org/2"))
+    assert "1 entry: 0 new, 1 kept, 0" in check(command, mended, "--write-expect", file)[1]
+    assert [(one.cases, one.link[-2:]) for one in load_expectations(file)] == [
+        ("*/lbr", "/2"), ("*/noB", "/2")
+    ]  # fmt: skip
+    whole = runtime(tmp_path, ignored=False)
+    assert "0 new, 0 kept, 1 taken out" in check(command, whole, "--write-expect", file)[1]
+
+
 def failed(
     name: str, holds: tuple[str, ...] = (), message: str = "expected 1, got 2"
 ) -> CaseResult:
@@ -103,6 +123,15 @@ def test_what_an_expectation_cannot_name_is_unexplained() -> None:
     assert sentence(finding) == said  # without the name
     assert found["b", "c"].observed == ("tf32", "bfloat16-gemm")
     assert found["d",].diagnosis == found["e",].diagnosis == (UNEXPLAINED,)
+
+
+def test_what_is_explained_is_where_it_was_found() -> None:
+    finding = Finding(("clip-ignored",), "misreading", "clip ignored", 2, of=2)
+    by_case = {f"{PLAIN}/{dtype}/clip0.5": finding for dtype in ("float16", "float32")}
+    said = "grucible explain clip-ignored --operator openvino.GRUCell-3"
+    assert explain_command(Diagnosis([finding], by_case=by_case)) == said
+    del by_case[f"{PLAIN}/float16/clip0.5"]
+    assert explain_command(Diagnosis([finding], by_case=by_case)) == f"{said} --dtype float32"
 
 
 MINE = """\
