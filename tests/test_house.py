@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 267,
-    "cases": 6_211,
+    "top": 269,
+    "cases": 6_216,
     "vectors": 2_644,
     "gen": 5_192,
     "gen/variants": 3_046,
-    "check": 17_289,
+    "check": 17_357,
     "check/diagnosis": 3_334,
-    "tests": 31_571,
+    "tests": 31_638,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_603, 214, 32_987
+PACKAGE, MODULES, WORDS = 31_678, 214, 33_087
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
