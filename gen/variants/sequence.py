@@ -41,6 +41,11 @@ def _lengths(change: Callable[[Array, int], Array]) -> Change:
     )
 
 
+def _rolled(by: int) -> Callable[[Array, int], Array]:
+    """Take the lengths of other rows, `by` rows before."""
+    return lambda n, _: np.roll(n, by, axis=-1)
+
+
 def _worded(words: Mapping[str, str]) -> Callable[[StackedSemantics], StackedSemantics]:
     """Directions by other words."""
 
@@ -321,7 +326,7 @@ ELSEWHERE = (
             inputs=_lengths(lambda n, _: np.minimum(n, 1))),
     *(
         Variant(f"lengths-of-{row}", f"{{lengths}} of {whose} used for each row", needs=("lengths",), between_steps=True,
-                inputs=_lengths(lambda n, _, by=by: np.roll(n, by, axis=-1)))
+                inputs=_lengths(_rolled(by)))
         for row, whose, by in (("next-row", "the next row", -1), ("row-before", "the row before", 1))
     ),
     Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
