@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_051,
     "check": 17_357,
     "check/diagnosis": 3_334,
-    "tests": 31_638,
+    "tests": 31_640,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_678, 214, 33_087

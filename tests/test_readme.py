@@ -72,7 +72,9 @@ def test_the_first_example_fails_as_shown_and_conforms_when_mended(tmp_path: Pat
 def test_the_example_beside_it_answers_all_that_openvino_asks(tmp_path: Path) -> None:
     shutil.copy(EXAMPLE, tmp_path)
     result = grucible("check", "--runtime", "my_gru:run", "--quiet", cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (0, ""), result.stdout
+    assert result.returncode == 0, result.stdout
+    warnings = [one for one in result.stderr.splitlines() if not one.startswith("grucible: ")]
+    assert not warnings  # a slow machine says how far it is
     first, _, reach, *_ = result.stdout.splitlines()
     assert first.startswith("conforms where supported: ")
     assert "supported: openvino.GRUCell-3, openvino.GRUSequence-5;" in reach
