@@ -12,6 +12,7 @@ from ...cases.operators import OPERATORS
 from ...cases.operators.layout import rows_asked
 from ...cases.operators.semantics import semantics
 from ...cases.question import sizes_of
+from ...gen.variants.variant import traits
 from ...vectors.block import Block
 from .apart import FEWEST, Feature, Groups, conditions, conditions_together, whether
 
@@ -96,6 +97,9 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
     if sizes.get("input", 0.0) > sizes.get("hidden", np.inf):
         wider = "where the hidden size is as large as the input size, or larger"
         shared["where the input size is larger than the hidden size", wider] = 1.0
+    yes, no = "is {}", "is not {}"
+    if "f.per_direction" in traits(operator):
+        yes, no = "is {} in a direction", "is {} in no direction"
     lengths = rows_asked(operator, block.inputs)
     time = int(sizes.get("time", 1.0))
     for row in rows.tolist():
@@ -108,9 +112,10 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
         ]
         meant = semantics(operator, attributes)
         for name, words in _FUNCTIONS.items():
-            each = {function.name for function in getattr(meant, name)}
+            each = sorted({function.name for function in getattr(meant, name)})
             found += [
-                (f"where {words} is {one}", f"where {words} is not {one}") for one in sorted(each)
+                (f"where {words} {yes.format(one)}", f"where {words} {no.format(one)}")
+                for one in each
             ]
         mine = lengths[row] if lengths is not None else np.array([time])
         yield shared | dict.fromkeys(found, 1.0) | _of_lengths(mine, time)

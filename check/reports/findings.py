@@ -227,17 +227,19 @@ def _by_words(
 
 
 def first_to_look_at(report: Report) -> Iterator[str]:
-    """Yield the command that leads to the cause of the case to start with.
+    """Yield the command that leads to the cause of the plainest case of those that most are like.
 
     No command asks one case alone where the answer depends on more than the question.
     """
     if any(one.startswith("asked again") for one in report.diagnosis.hints):
         return
     failed = [r for r in report.unexpected if r.verdict == "failed"]
-    failed = [r for r in failed if r.id in report.diagnosis.unexplained_ids] or failed
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]
+    found = report.diagnosis
+    names = {case_id: one.names for case_id, one in found.by_case.items()}
+    alike = group(failed, lambda r: (r.id in found.unexplained_ids, names.get(r.id)))
     if failed:
-        first = min(failed, key=lambda r: (r.plainness, r.dtype != "float32"))
+        first = min(max(alike.values(), key=len), key=lambda r: (r.plainness, r.dtype != "float32"))
         yield from ["", f"start with: {see_command(report, first)}"]
 
 

@@ -123,16 +123,16 @@ def word_lines(name: str) -> Iterator[str]:
 
 
 def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str]:
-    """Yield the equations that a case asks for, and those that a misreading makes of them."""
+    """Yield the equations that a case asks for, and those of a misreading, if it has others."""
     question = vectors.one(example).block.question(0)
-    right = list(equation_lines(question))
-    yield from ["  asks for", *(f"    {line}" for line in right)]
-    meant = stack([question.semantics])
+    right, meant = list(equation_lines(question)), stack([question.semantics])
     wrong = one_of(variant.semantics(meant) if variant.semantics else meant, 0)
     with suppress(*NO_FORMULA):
         misread = equation_lines(question, wrong, variant.quantities)
         other = [line for line in misread if line not in right and not line.endswith(":")]
-        yield from ["  and is misread as", *(f"    {line}" for line in other)] if other else []
+        if other:
+            yield from ["  asks for", *(f"    {line}" for line in right)]
+            yield from ["  and is misread as", *(f"    {line}" for line in other)]
 
 
 def score_json(found: Score) -> str:

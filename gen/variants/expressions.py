@@ -7,6 +7,7 @@ them: they are tried where nothing in the catalogue explains a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -76,6 +77,12 @@ def _in_place(
         return new
 
     return advance
+
+
+def _first_of_directions(function: str, s: StackedSemantics) -> StackedSemantics:
+    """Take the first direction's function, `f` or `g`, for all directions."""
+    each = getattr(s, function)
+    return replace(s, **{function: each[:1] * len(each)})
 
 
 def _through(change: Callable[[Array], Array], *names: str) -> dict[str, Expression]:
@@ -152,6 +159,11 @@ EXPRESSIONS = (
         Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
                 quantities={gate: itemgetter(a)})
         for gate, (a, _, words) in _GATES.items()
+    ),
+    *(
+        Variant(f"{function}-of-first-direction", f"the first direction's activation of {words} used for both",
+                needs=("f.per_direction",), semantics=partial(_first_of_directions, function))
+        for function, words in (("f", "the gates"), ("g", "the candidate"))
     ),
     Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
             "those that take one", needs=("alpha", "beta"), semantics=lambda s: by_position("alpha", by_position("beta", s))),

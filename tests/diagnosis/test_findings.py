@@ -22,6 +22,7 @@ from diagnosis.wrong import CELL, ONNX, SEQUENCE, judging
 
 from grucible import Question, verify
 from grucible.cases.operators import OPERATORS
+from grucible.check.diagnosis.asked import list_asked
 from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.findings import sentence
 from grucible.check.reports.terminal import headline, report_lines
@@ -171,6 +172,20 @@ def test_what_is_wrong_in_one_direction_is_named_where_no_step_is_seen() -> None
     assert found.unexplained <= 1  # with weights of 64, rounding grows
     [one] = found.findings
     assert (one.certain, one.about) == (True, "the reset gate ignored, in reverse")
+
+
+@pytest.mark.parametrize("name", ["g-of-first-direction", "lengths-of-next-row"])
+def test_what_is_taken_from_a_neighbour_is_named(name: str) -> None:
+    assert names(report_on(core_blocks(ONNX), variants_run(name))) == {(name,)}
+
+
+@pytest.mark.parametrize(("operator", "each"), [(ONNX, True), (CELL, False)])
+def test_functions_of_two_directions_are_not_taken_for_one(operator: str, each: bool) -> None:
+    block = core_blocks(operator)[0]
+    found = {yes for asked in list_asked(block, np.ones(len(block), bool)) for yes, _ in asked}
+    functions = [one for one in found if "function is" in one]
+    assert functions
+    assert all(one.endswith(" in a direction") == each for one in functions)
 
 
 def test_two_findings_are_not_said_of_one_place() -> None:
