@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_216,
     "vectors": 2_644,
     "gen": 5_192,
-    "gen/variants": 3_051,
-    "check": 17_357,
-    "check/diagnosis": 3_334,
-    "tests": 31_640,
+    "gen/variants": 3_063,
+    "check": 17_359,
+    "check/diagnosis": 3_340,
+    "tests": 31_661,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_678, 214, 33_087
+PACKAGE, MODULES, WORDS = 31_680, 214, 33_121
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
