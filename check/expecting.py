@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ..cases.console import shorten
 from ..cases.invalid import invalid_questions
+from ..cases.operators.readings import without_readings
 from ..cases.selection import WHOLE, Ids, selected
 from ..cases.specs.expand import expand
 from ..cases.specs.spec_file import find_specs
@@ -184,17 +185,24 @@ def _is_as_expected(
     if UNEXPLAINED in one.diagnosis or diagnosis is None:
         return True
     found = diagnosis.by_case.get(result.id)
-    if found and any({*names} <= {*one.diagnosis} for names in (found.names, *found.alternatives)):
+    each = (found.names, *found.alternatives) if found else ()
+    if any({*without_readings(names)} <= {*one.diagnosis} for names in each):
         return True
     return failing is not None and bool(find_explaining(one.diagnosis, *failing))
 
 
 def find_explaining(names: Collection[str], part: FailingBlock, row: int) -> Names:
-    """Find the fewest misreadings, of the first few, that give what was observed in a row; () for none."""
+    """Find the fewest misreadings, of the first few, that give what was observed in a row; () for none.
+
+    Readings may be followed besides. What these give alone, no misreading explains.
+    """
     variants = [variant_called(name) for name in islice(names, _MAX_TRIED)]
-    tried = [some for n in range(1, len(variants) + 1) for some in combinations(variants, n)]
-    [off] = part.rows(np.array([row])).distances(tried, known=True).T
-    return next((names_of(some) for some, one in zip(tried, off, strict=True) if one <= 1.0), ())
+    some = [one for n in range(len(variants) + 1) for one in combinations(variants, n)]
+    besides = [reading for reading in part.block.answers if not {*reading} & {*names}]
+    readings = [tuple(map(variant_called, reading)) for reading in besides]
+    tried = list(product(some, readings))
+    [off] = part.rows(np.array([row])).distances([a + b for a, b in tried], known=True).T
+    return next((names_of(a) for (a, _), one in zip(tried, off, strict=True) if one <= 1.0), ())
 
 
 def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from ..cases.dtypes import FLOAT_TYPES
+from ..cases.operators.readings import without_readings
 from ..cases.question import Question
 from ..cases.selection import AND, matches
 from ..gen.variants.known import variant_called
@@ -104,7 +105,7 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
         place = result.operator, result.dtype
         known = self.get((key, True))
         expected = known.expected.get(place) if known and diagnosis else None
-        if not (expected and {*diagnosis.names} <= {*expected.diagnosis}):  # type: ignore[union-attr]
+        if not (expected and {*without_readings(diagnosis.names)} <= {*expected.diagnosis}):  # type: ignore[union-attr]
             expected = self.expectation(result, diagnosis, part)
         if (key, expected is not None) not in self and len(self) >= MOST_FINDINGS:
             key, about, diagnosis = MORE, MORE, None
@@ -142,8 +143,8 @@ class Findings(dict[tuple[object, bool], FuzzFinding]):
             if apply_expectation(result, one, found, row).expected:
                 return one
             known |= dict.fromkeys((n for n in one.diagnosis if n not in known), one)
-        names = diagnosis.names if diagnosis else ()
-        if part and not (names and known.keys() >= {*names}):
+        names = without_readings(diagnosis.names) if diagnosis else ()
+        if part and known and not (names and known.keys() >= {*names}):
             names = find_explaining(known, part, 0)
         if not names or not known.keys() >= {*names}:
             return None

@@ -13,6 +13,7 @@ import yaml
 from ..cases.console import escape
 from ..cases.errors import GrucibleError
 from ..cases.files import check_replaceable, write_whole
+from ..cases.operators.readings import without_readings
 from ..cases.selection import literal, matches
 from ..cases.specs.yaml_source import read_text
 from ..gen.tolerances.classes import CLASSES
@@ -180,7 +181,7 @@ def _find_kind(result: CaseResult, diagnosis: Diagnosis) -> tuple[int, object]:
     finding = diagnosis.by_case.get(result.id)
     if result.verdict == "failed":
         if finding and finding.kind != "arithmetic":
-            return 1, frozenset(finding.names)
+            return 1, frozenset(without_readings(finding.names))
         if result.holds:
             return 2, result.dtype
         if result.message.startswith("expected "):
@@ -199,8 +200,9 @@ def _expect(kind: int, cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Exp
     if kind == 1:
         finding = diagnosis.by_case[first.id]
         where = f", {finding.where}" if finding.where else ""
-        names = finding.names if all(map(is_misreading, finding.names)) else (UNEXPLAINED,)
-        return Expectation("*", f"{finding.about}{where}", diagnosis=names)
+        known = all(map(is_misreading, finding.names))
+        names = without_readings(finding.names) if known else (UNEXPLAINED,)
+        return Expectation("*", f"{finding.in_short}{where}", diagnosis=names)
     if kind == 2:  # the best class of arithmetic that all cases hold, or else the best of each
         shared = [c.name for c in CLASSES[first.dtype] if all(c.name in one.holds for one in cases)]
         names = (*shared[:1],) or (*dict.fromkeys(one.arithmetic for one in cases),)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..cases.operators import OPERATORS
+from ..cases.operators.readings import without_readings
 from ..cases.selection import FEATURES, PLAIN, PLAIN_SIZES
 from ..gen.tolerances.classes import CLASSES
-from ..gen.variants.known import variant_called
 from ..vectors.vector_set import open_set
 from .again import MOST_CRASHES, ask_again
 from .judging.case_result import CaseResult
@@ -169,8 +169,7 @@ def _misreading(report: Report, result: CaseResult) -> str:
         return ""
     meant, sentences = replace(finding, operator=result.operator), []
     for names in (finding.names, *finding.alternatives[:_OTHERS]):
-        mistakes = [name for name in names if variant_called(name).kind != "reading"]
-        sentences.append(meant.sentence(tuple(mistakes)))
+        sentences.append(meant.sentence(without_readings(names)))
     words = "; or, as far as these cases tell: ".join(sentences)
     doubts = [one.names for one in report.diagnosis.findings if not one.certain]
     perhaps = "perhaps: " if finding.names in doubts else ""

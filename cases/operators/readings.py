@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -187,6 +187,11 @@ def as_read(names: ReadingNames, meant: AnySemantics) -> AnySemantics:
     for name in names:
         meant = READINGS[name].applied_to(meant)
     return meant
+
+
+def without_readings(names: Sequence[str]) -> tuple[str, ...]:
+    """List the names of mistakes beside those of readings, which are none; all, where none is left."""
+    return tuple(name for name in names if name not in READINGS) or (*names,)
 
 
 def about(names: ReadingNames) -> str:

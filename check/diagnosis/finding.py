@@ -9,7 +9,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
-from ...cases.operators.readings import SILENT
+from ...cases.operators.readings import READINGS, SILENT
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import has_number, variant_called
 from ...gen.variants.variant import Variant
@@ -116,9 +116,7 @@ class Finding:
     def in_short(self) -> str:
         """The mistakes in words, without the accepted readings that are followed besides."""
         besides = "; and ".join(
-            f"{self.sentence((name,))}{ACCEPTED}"
-            for name in self.names
-            if self.kind not in NO_VARIANTS and variant_called(name).kind == "reading"
+            f"{self.sentence((name,))}{ACCEPTED}" for name in self.names if name in READINGS
         )
         if not besides:
             return self.about

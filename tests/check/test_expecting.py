@@ -9,16 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grucible import GrucibleError, Question, Report, Unsupported, verify
 from grucible.cases.selection import matches
+from grucible.check.diagnosis.failing import FailingBlock
 from grucible.check.diagnosis.finding import Diagnosis, Finding
-from grucible.check.expecting import apply_expectation, load_expectations
+from grucible.check.examples.my_gru import run as right
+from grucible.check.expecting import apply_expectation, find_explaining, load_expectations
+from grucible.check.grouping import Findings
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.expectations import Expectation, Expectations, find_globs
+from grucible.check.listing import group_failures
 from grucible.check.reports.terminal import headline, report_lines
 
 from .conftest import HERE, Command
@@ -90,6 +95,9 @@ def test_what_fails_otherwise_is_unexpected(runtime: Any, expected: Expectation,
         (("lbr-ignored",), False),
         (("clip-ignored", "lbr-ignored"), False),
         (("reverse-ignored",), True),
+        (("len-zero.initial-state", "clip-ignored"), True),
+        (("len-zero.initial-state", "lbr-ignored"), False),
+        (("len-zero.initial-state",), False),
         ((), False),
     ],
 )
@@ -119,6 +127,37 @@ def test_a_misreading_counts_though_another_is_named() -> None:
     assert apply_expectation(one, expected, named).expected is None
     other = Expectation(one.id, "known", diagnosis=("lbr-ignored",))
     assert apply_expectation(one, other, named, failing).expected is None
+
+
+def next_lengths(question: Question) -> Mapping[str, Any]:
+    """Take the length of the next row; a row of length 0 hands its initial state out, as one may read it."""
+    lengths = np.roll(question.inputs["sequence_lengths"], -1)
+    given = question.inputs | {"sequence_lengths": lengths}
+    outputs = right(replace(question, inputs=given))
+    outputs["Ho"][lengths == 0] = given["initial_hidden_state"][lengths == 0]
+    return outputs
+
+
+def test_an_accepted_reading_beside_a_mistake_is_none() -> None:
+    """Nor is it a mistake that excuses another reading than in other cases."""
+    known = Expectation("*", "known", diagnosis=("lengths-of-next-row",))
+    report = judged(next_lengths, known, select="openvino.GRUSequence-5/core_with_zero/float32/*")
+    assert (report.counts["failed"], report.unexpected) == (12, [])
+    result, part, reading = report.expected_failures[0], report.failing[0], "len-zero.initial-state"
+    names = (*known.diagnosis, reading)
+    finding = Finding(names, "misreading", "next row", 1, 1, operator=result.operator)
+    [(written, _)] = group_failures([result], Diagnosis([finding], by_case={result.id: finding}))
+    assert written.diagnosis == known.diagnosis
+    two = [replace(known, diagnosis=(name,)) for name in ("clip-ignored", *known.diagnosis)]
+    both, bare = replace(finding, names=("clip-ignored", *names)), replace(result, expected=None)
+    for some, one in (([known], finding), (two, both)):
+        found = Findings(some).expectation(bare, one, None)
+        assert found is not None
+        assert found.diagnosis == one.names[:-1]
+    assert find_explaining(known.diagnosis, part, 0) == known.diagnosis
+    follows = FailingBlock(part.block, part.block.answers[reading,].outputs, part.criterion)
+    assert find_explaining(["clip-ignored"], follows, 0) == (), "no clip is asked for"
+    assert find_explaining([reading], follows, 0) == (reading,)
 
 
 @pytest.mark.parametrize(("observed", "status"), [("float32", 0), ("float64", 1), ("tf32", 1)])
