@@ -92,6 +92,9 @@ class Again:
         about = describe_change(f"{len(self.wrong)} of {self.asked} cases", unlike=unlike)
         finding = Finding((ASKED_AGAIN,), ASKED_AGAIN, about, len(failed), len(failed))
         more = [finding] if failed else []
+        if more and found.unexplained and not any(one.startswith(AGAIN) for one in found.hints):
+            hint = f"{AGAIN}, right cases go wrong: the answer depends on more than the question"
+            found = replace(found, hints=[f"{hint}, which may explain these", *found.hints])
         return found.with_more(more, len(failed), dict.fromkeys(failed, finding))
 
 

@@ -21,6 +21,7 @@ _IN_HEADLINE = 2
 _ALL = "; --report json=FILE has all of them"
 _NARROWER = 3
 """Maximum globs that are proposed in place of a glob that is too broad."""
+_TAKE_OUT = "give --write-expect in place of --expect"
 _KEPT = "gru-layers"
 """The folder that is proposed for the questions of a model."""
 _ACCEPTED: dict[Outcome, str] = {
@@ -106,16 +107,24 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:
     """Return the end of the first line: the findings, if they are certain and explain all."""
     found = diagnosis.findings
+    if _depends_on_more(diagnosis):
+        return "; the answer depends on more than the question, see below"
     if not found or not all(finding.certain for finding in found):
         return "; what may explain it, see below" if found else ""
     if diagnosis.unexplained or len(found) > _IN_HEADLINE:
         explained = diagnosis.failed - diagnosis.unexplained
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
         findings = "one finding" if len(found) == 1 else f"{len(found)} findings together"
-        return f"; {share} failures are explained by {findings}, see below"
+        are = "is" if explained == 1 else "are"
+        return f"; {share} failures {are} explained by {findings}, see below"
     return "; all failures are explained by: " + "; and by: ".join(
         _placed(one.in_short, one) for one in found
     )
+
+
+def _depends_on_more(diagnosis: Diagnosis) -> bool:
+    """Say whether cases gave other numbers when they were asked again."""
+    return any(one.startswith(AGAIN) for one in diagnosis.hints)
 
 
 def _placed(text: str, finding: Finding) -> str:
@@ -231,7 +240,7 @@ def first_to_look_at(report: Report) -> Iterator[str]:
 
     No command asks one case alone where the answer depends on more than the question.
     """
-    if any(one.startswith("asked again") for one in report.diagnosis.hints):
+    if _depends_on_more(report.diagnosis):
         return
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]
@@ -258,25 +267,27 @@ def expected_lines(report: Report) -> Iterator[str]:
     otherwise = [r for r in report.unexpected if r.instead]
     instead = _by_words(otherwise, lambda r: r.instead.in_words if r.instead else "")
     yield from _section("wrong in another way than expected:", instead, "ways")
+    passed = [[f"  {r.id}"] for r in report.unexpected_passes]
+    yield from _section("passed unexpectedly:", passed, "unexpected passes")
     in_use = [use for use in report.uses if not use.stale and not use.not_judged]
     yield from ["", "expected findings:"] if in_use else []
     reasons = group(in_use, lambda use: (use.expectation.reason, use.expectation.link))
     for (reason, link), uses in reasons.items():
         yield from list_some([[_excused(use)] for use in uses], "entries", indent=9)
         yield from [*wrap(reason, 9), *([f"         {link}"] if link else [])]
-    passed = report.unexpected_passes
-    yield from list_some([[f"  passed unexpectedly: {r.id}"] for r in passed], "unexpected passes")
-    if idle := sum(use.not_judged for use in report.uses):
-        name = "expectation names" if idle == 1 else "expectations name"
-        yield from wrap(f"{idle} {name} cases that were not judged here, not all of them", 2)
-    broad = [_use_lines(use, f" {_narrower(use, report)}") for use in report.uses if use.too_broad]
-    yield from _section("could excuse more than fails today:", broad, "expectations")
     if count := sum(bool(use.failed) and not use.expectation.says_how for use in in_use):
         excuse = f"{count} of them {'excuses' if count == 1 else 'excuse'} any failure"
         yield from wrap(f"{excuse}: say what is expected, by observed, message or diagnosis", 2)
+    if idle := sum(use.not_judged for use in report.uses):
+        name = "expectation names" if idle == 1 else "expectations name"
+        text = f"{idle} {name} cases that were not judged here, not all of them"
+        yield from ["", *wrap(text, 0, 2)]
+    broad = [_use_lines(use, f" {_narrower(use, report)}") for use in report.uses if use.too_broad]
+    yield from _section("could excuse more than fails today:", broad, "expectations")
     status = "" if report.allow_stale else "; exit status 1 without --allow-stale"
     stale = [_use_lines(use, f": {use.stale}") for use in report.stale]
     yield from _section(f"stale expectations, to be taken out{status}:", stale, "expectations")
+    yield from wrap(f"to take them out: {_TAKE_OUT}", 2) if stale else ()
 
 
 def entries_in_short(report: Report) -> str:
@@ -287,8 +298,10 @@ def entries_in_short(report: Report) -> str:
     entries = group(unfit, lambda one: one.entry).values()
     names = [f"{first.place} {first.cases}".lstrip() for first, *_ in entries]
     more = f" and {len(names) - _NARROWER} more" * (len(names) > _NARROWER)
-    what = "mend, or take out" + ", or give --allow-stale" * bool(report.stale)
-    return f"; {what}: {', '.join(names[:_NARROWER])}{more}"
+    what = f"mend, or take out ({_TAKE_OUT})" + ", or give --allow-stale" * bool(report.stale)
+    otherwise = [one for use in report.uses for one in use.otherwise]
+    ways = f"; {len(otherwise)} wrong in another way: {otherwise[0]}" if otherwise else ""
+    return f"{ways}; {what}: {', '.join(names[:_NARROWER])}{more}"
 
 
 def _excused(use: Use) -> str:

@@ -106,21 +106,21 @@ def _judged(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """Return the verdict and its reasons in a sentence."""
-    counts, known = report.counts, len(report.expected_failures)
+    counts, known = report.counts, Counter(one.verdict for one in report.expected_failures)
+    of = {v: f", {'all' if n == counts[v] else n} of them expected" for v, n in known.items()}
     cases = "cases that failed pass now" if report.last_failed else "cases passed"
     passed = f"{counts['passed']} of {counts.total()} {cases}"
     nothing, refused, unjudged = report.undeciding, len(report.refused), len(report.unjudged)
-    named = f", {refused} of them in spite of --require" if refused else ""
+    named = f", {refused} of them in spite of --require" * bool(refused) + of.get("unsupported", "")
     stale = len({use.expectation.entry for use in report.stale if not report.allow_stale})
     parts = {
         _wrong_layers(report): _wrong_layers(report),
         passed if report.results else how_many_refused(report.refusals): 1,
         f"{nothing} of them decide{'s' * (nothing == 1)} nothing": nothing,
-        f"{counts['failed']} failed": counts["failed"],
-        plural(counts["error"], "error"): counts["error"],
+        f"{counts['failed']} failed{of.get('failed', '')}": counts["failed"],
+        f"{plural(counts['error'], 'error')}{of.get('error', '')}": counts["error"],
         f"{counts['missing']} missing": counts["missing"],
         f"{counts['unsupported']} unsupported{named}": counts["unsupported"],
-        f"{known if report.unexpected else 'all'} of them expected": known,
         f"{len(report.unexpected_passes)} passed unexpectedly": len(report.unexpected_passes),
         refusals_in_short(report.refusals): any(one.wrong for one in report.refusals),
         f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,

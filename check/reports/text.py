@@ -18,7 +18,7 @@ from ...cases.dtypes import Array, dtype_name
 NARROWEST, WIDEST = 40, 160
 """The least and the most columns that are used of a terminal."""
 SHOWN = 10
-"""Maximum items of a list in a report; JSON has all of them."""
+"""Maximum items of a list in a report, or one more: no less room names it than counts it."""
 MOST_WHOLE = 1 << 20
 """Maximum numbers of an array that is printed whole; the text of more is some 10 MB."""
 ALONE = "; if check failed it, it demanded more, or the answer depends on what was asked before"
@@ -60,10 +60,11 @@ def fit(text: str, columns: int) -> str:
 
 def list_some(groups: Sequence[Iterable[str]], what: str, *, indent: int = 2) -> Iterator[str]:
     """Yield the lines of the first SHOWN groups, and how many more there are of what they are."""
-    for lines in groups[:SHOWN]:
+    shown = SHOWN if len(groups) > SHOWN + 1 else len(groups)
+    for lines in groups[:shown]:
         yield from lines
-    if len(groups) > SHOWN:
-        yield f"{' ' * indent}… and {len(groups) - SHOWN} more {what}"
+    if len(groups) > shown:
+        yield f"{' ' * indent}… and {len(groups) - shown} more {what}"
 
 
 def group(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:

@@ -16,6 +16,7 @@ from grucible.check.again import EVERY, other_rows
 from grucible.check.examples.my_gru import run as right
 from grucible.check.observed.pool import ASKED, RUN
 from grucible.check.reports.formats import report_value
+from grucible.check.reports.terminal import headline
 from grucible.gen.posed import NEAR, answered_case
 from grucible.vectors.block import Block
 
@@ -162,6 +163,20 @@ def test_an_error_of_a_second_run_is_its_case_s_error() -> None:
     assert {one.verdict for one in wrong} == {"error"}
     assert (len(wrong), len(report.diagnosis.findings)) == (report.asked_again, 0)
     assert all("asked again: MemoryError" in one.message for one in wrong)
+
+
+def test_what_nothing_explains_may_be_so_for_what_was_asked_before() -> None:
+    kept: dict[Any, Any] = {}
+
+    def run(question: Question) -> Any:
+        key = question.operator, question.inputs["X"].shape
+        x = kept.setdefault(key, question.inputs["X"].copy())
+        return right(replace(question, inputs={**question.inputs, "X": x}))
+
+    report = verify(runtime=run, select="openvino.GRUCell-3/plain/float32/*")
+    assert 0 < report.diagnosis.unexplained < report.counts["failed"]
+    assert headline(report).endswith("; the answer depends on more than the question, see below")
+    assert "start with: " not in report_text(report), "asked alone, each case passes"
 
 
 @pytest.mark.parametrize("kind", [Kept, Noisy])

@@ -24,7 +24,7 @@ from grucible.check.grouping import Findings
 from grucible.check.judging.case_result import CaseResult
 from grucible.check.judging.expectations import Expectation, Expectations, find_globs
 from grucible.check.listing import group_failures
-from grucible.check.reports.terminal import headline, report_lines
+from grucible.check.reports.terminal import headline, quiet_lines, report_lines
 
 from .conftest import HERE, Command
 from .made import CELL
@@ -84,6 +84,8 @@ def test_what_fails_otherwise_is_unexpected(runtime: Any, expected: Expectation,
     text = " ".join(" ".join(report_lines(report)).split())
     assert ("wrong in another way than expected" in text) is bool(seen)
     if seen:
+        quiet = f"; 2 wrong in another way: {report.unexpected[0].id}; mend"
+        assert quiet in next(quiet_lines(report))
         assert f"expected {expected.in_words}; seen instead: {seen[:20]}" in text
 
 
@@ -213,6 +215,20 @@ def test_what_is_unsupported_fails_no_more() -> None:
     assert required.exit_status == 0
 
 
+def test_what_is_expected_stands_beside_its_count() -> None:
+    def kernel(question: Question) -> Mapping[str, Any]:
+        if question.id.endswith("/lbr"):
+            raise Unsupported("no lbr")
+        if question.id.endswith(("/noB", "/default")):
+            raise ValueError("no such model")
+        return clip_ignored(question)
+
+    report = judged(kernel, Expectation(CLIPPED, "known"), Expectation("*/noB", "known"))
+    assert ", 2 failed, all of them expected, 2 errors, 1 of them expected, 1 uns" in headline(
+        report
+    )
+
+
 def test_never_the_first_is_stale_too() -> None:
     glob, one = Expectation(CLIPPED, "all"), Expectation(CLIPPED.replace("*clip", "clip"), "one")
     others = "never the first that names a case: others stand before it"
@@ -337,9 +353,10 @@ def test_what_the_command_reports_of_expectations(
     said = " ".join(ended.out.split())
     for line in ("1 failed, all of them expected, 1 passed unexpectedly",
                  "1 case: */b-* NaN comes out https://example.org/1",
-                 f"passed unexpectedly: {CELL}/made/float32/a-good",
+                 "to take them out: give --write-expect in place of --expect",
                  f"{file}:4: */a-*: its only case passes", f"{file}:6: zzz: names no case"):  # fmt: skip
         assert line in said
+    assert f"\n\npassed unexpectedly:\n  {CELL}/made/float32/a-good\n\n" in ended.out
     file.write_text("- {cases: '*/a-good', reason: not this one}\n")
     assert command(*arguments, "--allow-stale").status == 1, "no expectation names what fails"
 

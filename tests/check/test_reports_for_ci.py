@@ -13,11 +13,13 @@ import pytest
 
 from grucible import Report
 from grucible.cases.console import escape, escape_commands
+from grucible.check.diagnosis.finding import Diagnosis, Finding
 from grucible.check.judging.criterion import Tolerance
 from grucible.check.protocol.header import Fault
-from grucible.check.reports.findings import see_command
+from grucible.check.reports.findings import diagnosis_in_short, see_command
 from grucible.check.reports.formats import report_junit, summary, workflow_commands
 from grucible.check.reports.terminal import headline, quiet_lines, report_lines
+from grucible.check.reports.text import SHOWN, list_some
 
 from .conftest import Command
 from .made import CELL, name_of
@@ -222,6 +224,19 @@ def test_a_case_that_can_be_asked_again_is_traced(report: Report) -> None:
     )  # its cause is shown
 
 
+@pytest.mark.parametrize(("more", "last"), [(0, "9"), (1, "10"), (2, "… and 2 more reasons")])
+def test_one_item_more_is_named_and_not_counted(more: int, last: str) -> None:
+    lines = [*list_some([[str(n)] for n in range(SHOWN + more)], "reasons")]
+    assert lines[-1].strip() == last
+
+
+def test_one_failure_is_explained_and_two_are() -> None:
+    found = Finding(("clip-ignored",), "misreading", "clip ignored", 1, 3)
+    for left, words in (("ab", "1 of 3 failures is"), ("a", "2 of 3 failures are")):
+        diagnosis = Diagnosis([found], failed=3, unexplained_ids=frozenset(left))
+        assert diagnosis_in_short(diagnosis) == f"; {words} explained by one finding, see below"
+
+
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_a_line_ends_where_the_terminal_does_and_nowhere_else(
     report: Report, columns: int, monkeypatch: pytest.MonkeyPatch
@@ -238,7 +253,7 @@ def test_a_line_ends_where_the_terminal_does_and_nowhere_else(
     texts = [
         one for one in lines if not re.match("start with: |float32 |nonp|dtype|    +cases", one)
     ]
-    wide = [line.strip().removeprefix("passed unexpectedly: ") for line in texts]
+    wide = [line.strip() for line in texts]
     wide = [line.rstrip(";") for line, text in zip(wide, texts, strict=True) if len(text) > columns]
     ids = {r.id for r in results}
     assert ids & {*wide}
