@@ -18,10 +18,13 @@ from typing import BinaryIO
 
 import click
 
+from .console import suggest
 from .errors import GrucibleError
 
 MOST_NAMES = 100_000
 """Maximum files and directories below a directory; looking through them takes a second."""
+MOST_BESIDE = 1000
+"""Maximum names that are compared with a mistaken one."""
 Mark = bytes | re.Pattern[bytes]
 """A pattern that matches the beginning of files that grucible writes."""
 _BEGINNING = 4096
@@ -44,12 +47,22 @@ def read_limited(
             raise error(f"{path}: is no regular file{end}")
         with path.open("rb") as file:
             data = file.read(most + 1)
+    except FileNotFoundError:
+        raise error(f"{path}: there is no such file{_suggest_beside(path)}") from None
     except (OSError, ValueError) as why:  # ValueError: no file can have such a name
         raise error(f"{path}: cannot be read ({_reason(why)}){end}") from None
     if len(data) > most:
         size = f"{most >> 20} MiB" if most >> 20 else f"{most} bytes"
         raise error(f"{path}: is larger than {size}{end}")
     return data
+
+
+def _suggest_beside(path: Path) -> str:
+    """Suggest a file with the same ending, beside one that is not there."""
+    with contextlib.suppress(OSError):
+        beside = (one.stem for one in path.parent.iterdir() if one.suffix == path.suffix)
+        return suggest(path.stem, sorted(beside)[:MOST_BESIDE], path.name)
+    return ""
 
 
 def files_below(root: Path, *endings: str, most: float = math.inf) -> Iterator[Path]:

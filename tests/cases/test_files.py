@@ -29,10 +29,17 @@ def test_reading_is_limited(tmp_path: Path) -> None:
         read_limited(file, 4, SpecError, "take less")
     os.mkfifo(tmp_path / "pipe")
     for name, says in (
-        ("pipe", "is no regular file"), (".", "is no regular file"), ("none", "No such file"), ("\0", "null"),
+        ("pipe", "is no regular file"), (".", "is no regular file"), ("none", "there is no such file"), ("\0", "null"),
     ):  # fmt: skip
         with pytest.raises(GrucibleError, match=says):
             read_limited(tmp_path / name, 5)
+
+
+def test_a_file_beside_the_one_that_is_not_there_is_suggested(tmp_path: Path) -> None:
+    for name in ("known.yaml", "knwon.json"):
+        (tmp_path / name).touch()
+    with pytest.raises(SpecError, match=r"knwon\.yaml: .*file \(did you mean 'known\.yaml'\?\)$"):
+        read_limited(tmp_path / "knwon.yaml", 5, SpecError, "take less")
 
 
 def test_files_below_a_directory_are_found_once(tmp_path: Path) -> None:
