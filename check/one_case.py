@@ -42,7 +42,7 @@ class Judgment:
     `where` names the worst element, e.g. `Y[0, 1, 2, 5]`: `difference` is |observed - expected| there,
     `ulps` the same in units in the last place, and `ratio` the same divided by the tolerance. `readings`
     are those under which an ambiguous case passes. `message` says what is wrong, and `show` is the command
-    that shows the case, if that command is known.
+    that leads to the cause, if it is known; NAME in it stands for a runtime.
 
     A judgment is neither true nor false: ask for `passed`.
     """

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
-from ...cases.console import escape, format_command, format_error, format_message
+from ...cases.console import escape, format_error, format_message
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, several, texts
 from ...gen.making import open_or_make
@@ -67,6 +67,8 @@ CORE = "core"
 _CASE = "grucible_case"
 """The parameter that pytest passes in place of question, case and judge: a case's id."""
 _OURS = {"question", "case", "judge"}
+_ANY_RUNTIME = "NAME"
+"""What stands in commands for a runtime that has no name here: a test calls it."""
 
 
 class AsExpected(Failed):
@@ -106,17 +108,17 @@ class WatchedCase(Case):
 
 
 class Judge:
-    """The judge of one case, for tests that assert by themselves: `judge(outputs)`.
+    """The judge of one case of `vectors`, for tests that assert by themselves: `judge(outputs)`.
 
     `last` is the last judgment, None where nothing was judged; `outputs` are the arrays that it judged.
     """
 
-    def __init__(self, case: Case, criterion: Criterion, show: str) -> None:
+    def __init__(self, case: Case, criterion: Criterion, vectors: str) -> None:
         self.case, self.block = case, block_of(case)
         self.last: WatchedJudgment | None = None
         self.asked: list[str] = []
         self.outputs: Arrays = {}
-        self.criterion, self._show = criterion, show
+        self.criterion, self._vectors = criterion, vectors
 
     def __call__(self, outputs: Mapping[str, Any]) -> Judgment:
         """Judge outputs as `grucible.judge` does."""
@@ -125,7 +127,8 @@ class Judge:
     def see(self, reply: Reply) -> WatchedJudgment:
         """Judge a runtime's reply to the question."""
         found = judged_reply(self.block, reply, self.criterion)
-        self.last = WatchedJudgment(**vars(found) | {"show": self._show}, asked=self.asked)
+        show = leading_command(found.result, self._vectors, found.required, _ANY_RUNTIME)
+        self.last = WatchedJudgment(**vars(found) | {"show": show}, asked=self.asked)
         self.outputs = reply.outputs
         return self.last
 
@@ -219,9 +222,7 @@ class Vectors:
     def judge(self, case_id: str) -> Judge:
         """Make the judge of a case."""
         case = self._case(case_id)
-        vectors = [str(self._set.path)] if self._set.path else []
-        show = format_command("show", [*vectors, case_id])
-        return Judge(case, self._criteria[case.dtype], show)
+        return Judge(case, self._criteria[case.dtype], str(self._set.path or ""))
 
     def see(self, case_id: str, reply: Reply) -> None:
         """Keep what a runtime replied to a case for `explain`."""
@@ -278,7 +279,11 @@ class Vectors:
             )
 
     def settle(
-        self, judge: Judge, found: Judgment, runtime: str = "", traceback: Sequence[str] = ()
+        self,
+        judge: Judge,
+        found: Judgment,
+        runtime: str = _ANY_RUNTIME,
+        traceback: Sequence[str] = (),
     ) -> None:
         """Raise the outcome that pytest reports for a judgment of a test, or of a runtime by name."""
         __tracebackhide__ = True

@@ -261,6 +261,9 @@ def test_in_ones_own_suite(project: Path) -> None:
     assert re.search(
         r"AssertionError: openvino\S+/right\nE +Ho\[\d, \d\]: expected .*, got .*; off by", printed
     )
+    for indent, name in (("", "wrong"), ("E +", "right")):  # returned; asserted
+        see = f"see: grucible trace v.h5 {CELL}/made/float32/{name} --runtime NAME"
+        assert re.search(f"^{indent}{see}$", printed, re.MULTILINE), printed
     assert f"PASSED test_own.py::TestMethods::test_case[{CELL}/made/float32/right]" in printed
     assert "5 failed, 4 passed, 1 skipped, 3 xfailed" in printed
     assert "check/pytest_plugin" not in printed
