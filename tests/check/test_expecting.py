@@ -131,7 +131,7 @@ def test_a_misreading_counts_though_another_is_named() -> None:
     assert apply_expectation(one, other, named, failing).expected is None
 
 
-def next_lengths(question: Question) -> Mapping[str, Any]:
+def next_lengths(question: Question) -> Any:
     """Take the length of the next row; a row of length 0 hands its initial state out, as one may read it."""
     lengths = np.roll(question.inputs["sequence_lengths"], -1)
     given = question.inputs | {"sequence_lengths": lengths}
