@@ -102,7 +102,7 @@ def new_command(language: str, out: Path, operator: str, dtypes: tuple[str, ...]
             near = suggest(dtype, asked.dtypes())
             has = ", ".join(asked.dtypes())
             raise GrucibleError(f"{operator} has no {dtype}{near}; it has {has}")
-    texts = {how.file: program(language, asked, dtypes or asked.dtypes())}
+    texts = {how.file: program(language, asked, dtypes)}
     if how.protocol:
         texts[how.protocol] = (PROTOCOL / "examples" / how.protocol).read_text("utf-8")
     for path in (out / name for name in texts):
@@ -115,22 +115,28 @@ def new_command(language: str, out: Path, operator: str, dtypes: tuple[str, ...]
     say(f"Write your kernel into {out / how.file}, where it says so. Then:")
     commands = [f"cd {shlex.quote(str(out))}" if out != Path() else "", how.build]
     commands += [f"grucible probe {shlex.quote(how.run)}" if how.protocol else ""]
-    commands += [f"grucible check --runtime {shlex.quote(how.run)} --select '{operator}/*'"]
+    commands += [f"grucible check --runtime {shlex.quote(how.run)} {_selecting(operator, dtypes)}"]
     for command in filter(None, commands):
         say(f"    {command}")
 
 
+def _selecting(operator: str, dtypes: tuple[str, ...]) -> str:
+    """Write the options of `check` that select what a program answers."""
+    return " ".join([f"--select '{operator}/*'", *(f"--dtype {one}" for one in dtypes)])
+
+
 def program(language: str, operator: Operator, dtypes: tuple[str, ...]) -> str:
-    """Make the program in a language that answers an operator's questions in some dtypes."""
+    """Make the program in a language that answers an operator's questions in some dtypes, or in all."""
     how = LANGUAGES[language]
     ending = ".c" if how.protocol.endswith(".h") else Path(how.file).suffix
     template = Template((PROTOCOL / "new" / f"gru{ending}.txt").read_text("utf-8"))
     indent = "  " if language == "js" else "    "
     return template.substitute(
         operator=operator.name,
+        selecting=_selecting(operator.name, dtypes),
         build=how.build,
         takes="\n".join(indent + line for line in _taken(how, operator)),
-        dtypes="".join(map(how.dtype.format, dtypes)).removesuffix(", "),
+        dtypes="".join(map(how.dtype.format, dtypes or operator.dtypes())).removesuffix(", "),
     )
 
 
@@ -139,7 +145,9 @@ def _taken(how: Language, operator: Operator) -> Iterator[str]:
     given, optional, output, number, words = how.forms
     for tensor in operator.inputs:
         form = given if tensor.required else optional
-        yield form.format(name=tensor.name, about=_shapes(tensor))
+        types = operator.types[tensor.type]
+        others = f"; {' or '.join(types)}" if types != operator.dtypes() else ""
+        yield form.format(name=tensor.name, about=_shapes(tensor) + others)
     for one in operator.attributes:
         form = number if one.kind in ("int", "float", "boolean") else words
         about = re.sub(r" \(ledger: .*?\)", "", one.about)

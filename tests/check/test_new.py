@@ -44,6 +44,39 @@ def test_a_program_speaks_the_protocol_and_gives_zeros(
     assert "zero everywhere" in ended.report["diagnosis"][0]["about"]
 
 
+def test_a_kernel_in_c_may_refuse_where_it_reads_attributes(
+    tmp_path: Path, command: Command
+) -> None:
+    """What follows the refusal does nothing: each question has one answer."""
+    _, build, *_ = begun(command, tmp_path, "c", "--dtype", "float32")
+    file = tmp_path / "gru.c"
+    refusing = '\n    if (clip < 1) { gr_refuse(q, "no"); gr_refuse(q, "twice"); return; }\n}\n\nint main'
+    text = file.read_text()
+    assert text.count("\n}\n\nint main") == 1
+    file.write_text(text.replace("\n}\n\nint main", refusing))
+    subprocess.run(shlex.split(build), cwd=tmp_path, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        asked = "openvino.GRUSequence-5/plain/float32/*"
+        cases = command("check", "--runtime", "exec: ./gru", "--select", asked, "--json").report["cases"]
+    assert {one["verdict"] for one in cases} == {"failed", "unsupported"}
+    unsupported = [one for one in cases if one["verdict"] == "unsupported"]
+    assert {one["message"] for one in unsupported} == {"no"}
+    assert all("clip0" in one["id"] for one in unsupported)
+
+
+def test_the_command_that_judges_names_the_dtypes(tmp_path: Path, command: Command) -> None:
+    """So does the program, for the numbers that have another dtype."""
+    *_, check = begun(command, tmp_path, "python", "--dtype", "float32")
+    shown = (tmp_path / "gru.py").read_text()
+    assert check.endswith("--select 'openvino.GRUSequence-5/*' --dtype float32")
+    assert check in shown
+    assert 'inputs["sequence_lengths"]  # batch_size; int64 or int32\n' in shown
+    assert shown.count("int64") == 1
+    *_, check = begun(command, tmp_path / "all", "python")
+    assert "--dtype" not in check
+
+
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_a_kernel_of_each_operator_is_begun(
     operator: str, tmp_path: Path, command: Command

@@ -9,6 +9,7 @@
  *
  * gr_input and gr_output give a tensor by its name in the operator's specification; NULL where the question
  * has none. Its `data` are its bytes in C order: fill those of each output. Outputs are zeros at first.
+ * gr_refuse or gr_answer ends a question: a second one does nothing, and no tensor may be used any more.
  * gr_number gives 0 for an attribute that the question lacks, and gr_attribute "". */
 #ifndef GRUCIBLE_H
 #define GRUCIBLE_H
@@ -28,7 +29,7 @@ typedef struct {
 typedef struct {
     char id[GR_LINE], op[64], dtype[16]; /* op: the operator's name */
     gr_tensor in[GR_MOST], out[GR_MOST];
-    int ins, outs, attributes;
+    int ins, outs, attributes, ended;
     struct { char name[64], type[16], value[256]; } attribute[GR_MOST];
 } gr_question;
 
@@ -62,12 +63,18 @@ static inline void gr_announced(gr_tensor *t, const char *text) {
     if (!t->data) gr_fail("no memory");
 }
 
-/* Ends a question that was not answered: the user is shown why. */
-static inline void gr_refuse(gr_question *q, const char *why) {
-    printf("unsupported %s\nend\n", why);
+static inline void gr_end(gr_question *q) {
+    q->ended = 1;
     fflush(stdout);
     for (gr_tensor *t = q->in; t < q->in + q->ins; t++) free(t->data);
     for (gr_tensor *t = q->out; t < q->out + q->outs; t++) free(t->data);
+}
+
+/* Ends a question without an answer: the user is shown why. */
+static inline void gr_refuse(gr_question *q, const char *why) {
+    if (q->ended) return;
+    printf("unsupported %s\nend\n", why);
+    gr_end(q);
 }
 
 /* Says whether the hello has a line of keyword and word, or none with the keyword. */
@@ -136,15 +143,12 @@ static inline double gr_number(const gr_question *q, const char *name) {
 
 /* Hands out what the outputs hold. */
 static inline void gr_answer(gr_question *q) {
+    if (q->ended) return;
     printf("ok\n");
     for (gr_tensor *t = q->out; t < q->out + q->outs; t++)
         printf("output %s %s %s %ld\n", t->name, t->dtype, t->shown, t->bytes);
     printf("end\n");
-    for (gr_tensor *t = q->out; t < q->out + q->outs; t++) {
-        fwrite(t->data, 1, (size_t)t->bytes, stdout);
-        free(t->data);
-    }
-    fflush(stdout);
-    for (gr_tensor *t = q->in; t < q->in + q->ins; t++) free(t->data);
+    for (gr_tensor *t = q->out; t < q->out + q->outs; t++) fwrite(t->data, 1, (size_t)t->bytes, stdout);
+    gr_end(q);
 }
 #endif
