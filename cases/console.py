@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import math
 import os
 import re
 import shlex
 import sys
+import time
 import traceback
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,6 +39,10 @@ MOST_MESSAGE = 2000
 """Maximum characters of a message from an error or a runtime; a report may hold one for each result."""
 FIRST_SECONDS, LOG_SECONDS = 15.0, 30.0
 """Seconds until the first line about long work where no terminal shows a bar, and between lines."""
+WAIT_SECONDS = 5.0
+"""Seconds after which what is waited for is named."""
+_waits: dict[str, float] = {}
+"""Since when each thing is waited for, by name."""
 _MOVING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of Unicode that a terminal obeys or does not draw.
 
@@ -235,6 +241,23 @@ def format_table(
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
+@contextlib.contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """Let `longest_wait` name what the body of the `with` waits for."""
+    _waits[what] = time.monotonic()
+    try:
+        yield
+    finally:
+        _waits.pop(what, None)
+
+
+def longest_wait() -> str:
+    """Say what is waited for the longest, in any thread; "" if for less than WAIT_SECONDS."""
+    now = time.monotonic()
+    what, since = min([*_waits.items()], key=lambda one: one[1], default=("", math.inf))
+    return f"waiting {now - since:.0f} s for {shorten(what)}" * (now - since >= WAIT_SECONDS)
+
+
 class Progress:
     """The number of cases that are done: a bar on a terminal; elsewhere a line now and then."""
 
@@ -258,36 +281,48 @@ class Progress:
         if self._bar:
             self._bar.update(self._bar.task_ids[0], description=words)
 
-    def say(self, line: str) -> None:
-        """Print a line to standard output; the bar goes on below it."""
+    def say(self, line: str, *, err: bool = False) -> None:
+        """Print a line; the bar goes on below it."""
         if self._bar:
             put("\r\033[K", err=True)
-        say(line)
+        say(line, err=err)
 
     def log_until(self, ended: Event) -> None:
-        """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done."""
+        """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done.
+
+        Below a bar, print only what is waited for.
+        """
         of = "" if self._cases is None else f" of {self._cases:,}"
         seconds, before = FIRST_SECONDS, 0
         while not ended.wait(seconds):
-            seconds, still = LOG_SECONDS, ", and still at work" * (self._done == before > 0)
+            seconds, waits = LOG_SECONDS, longest_wait()
+            still = "still at work" * (self._done == before > 0 and not self._doing)
             before = self._done
             done = f"{self._done:,}{of} cases" if self._done else "no answer yet"
-            say(f"grucible: {self._doing or f'{self._words}: {done}{still}'}", err=True)
+            words = [self._doing or f"{self._words}: {done}", waits or still]
+            if waits or not self._bar:
+                self.say(f"grucible: {', and '.join(filter(None, words))}", err=True)
 
 
 @contextlib.contextmanager
 def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
     """Show the progress of `what` through some cases (None: without end, or not counted)."""
-    if cases == 0 or not sys.stderr.isatty():
-        progress, ended = Progress(what, cases), Event()
+    with contextlib.ExitStack() as stack:
+        if cases == 0 or not sys.stderr.isatty():
+            progress = Progress(what, cases)
+        else:
+            bar = stack.enter_context(_draw_bar(what, cases))
+            progress = Progress(what, cases, bar)
+            stack.callback(progress.advance, 0)
+        ended = Event()
         log = Thread(target=progress.log_until, args=(ended,), daemon=True)
         log.start()
-        try:
-            yield progress
-        finally:
-            ended.set()
-            log.join()
-        return
+        stack.callback(log.join)
+        stack.callback(ended.set)
+        yield progress
+
+
+def _draw_bar(what: str, cases: int | None) -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn
     from rich.progress import Progress as Bar
@@ -297,7 +332,4 @@ def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
     console = Console(stderr=True)
     bar = Bar(*columns, console=console, redirect_stdout=False, redirect_stderr=False, expand=True)
     bar.add_task(what, total=cases)
-    with bar:
-        progress = Progress(what, cases, bar)
-        yield progress
-        progress.advance(0)
+    return bar

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...cases.console import format_command, put, say
+from ...cases.console import format_command, put, say, show_progress
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE, check_replaceable, is_forced, write_whole
 from ...cases.process import interruption_status
@@ -114,7 +114,8 @@ def trace_command(
     block, file = find_case(vectors, wanted)
     opened, part = open_or_make(vectors, (literal(block.ids[0]),)), StepRange(**part_of)
     limits = timeout, memory, 1 if runtime else None
-    with options.started(runtime, against or Path(), *limits) as start:
+    starting = options.started(runtime, against or Path(), *limits)
+    with starting as start, show_progress("tracing", 0):
         exact = trace(block.case(0))
         part.check(exact.directions)
         asked = runtime is not None or against is not None
@@ -174,10 +175,12 @@ def shrink_command(
             f"{out}: holds vectors that were not shrunk; name another place, or --force"
         )
     endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-    with contextlib.closing(endless) as source:
-        found = shrink(block, source, demanded, seconds, _draw)
-        if sys.stderr.isatty():
-            put("\r\033[K", err=True)
+    smaller = itertools.count(1)
+    with contextlib.closing(endless) as source, show_progress("shrinking", None) as progress:
+        progress.begin(_so_far(block.question(0)))
+        found = shrink(
+            block, source, demanded, seconds, lambda one: progress.tell(_so_far(one), next(smaller))
+        )
         name = f"{source.name} {source.version}".strip()
     question = found.question
     about = f"shrunk from {block.ids[0]}, which {name} gets wrong"
@@ -210,8 +213,6 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     yield f"see: {format_command('show', [out, '*'])}"
 
 
-def _draw(question: Question) -> None:
-    """Show how many numbers the smallest case has, in place, if standard error is a terminal."""
-    if sys.stderr.isatty():
-        numbers = sum(array.size for array in question.inputs.values())
-        put(f"\r\033[K{numbers} numbers", err=True)
+def _so_far(question: Question) -> str:
+    """Say how many numbers the smallest case has, for the live line."""
+    return f"shrinking {sum(array.size for array in question.inputs.values())} numbers"

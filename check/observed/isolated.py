@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from ...cases.console import MOST_MESSAGE, format_command, shorten
+from ...cases.console import MOST_MESSAGE, format_command, shorten, waiting_for
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
@@ -149,7 +149,8 @@ class IsolatedRuntime:
             return Reply("unsupported", {}, refused)
         if why := self._pointless():
             return Reply("missing", {}, f"{NOT_ASKED}: {why}")
-        return self._ask(child, question)
+        with waiting_for(question.id):
+            return self._ask(child, question)
 
     def _pointless(self) -> str:
         """Say why the runtime is asked no more; "" if it still is."""

@@ -5,6 +5,7 @@ Each child answers one run of questions after another, because neighbouring ques
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import cached_property, partial
 from queue import LifoQueue
 
-from ...cases.console import say
+from ...cases.console import longest_wait, put, say
 from ...cases.errors import RuntimeNotUsable
 from ...cases.process import count_cpus
 from ...cases.question import Question
@@ -104,12 +105,18 @@ class RuntimePool:
         _ = self._free  # raises where the runtime does not load
         waiting: deque[Future[list[Reply]]] = deque()
         most = RUN if self.jobs > 1 else 1  # one child: a stop loses no answer
-        for run in runs(questions, most):
-            waiting.append(self._executor.submit(self._ask, run))
-            if len(waiting) > AHEAD * self.jobs:
-                yield from waiting.popleft().result()
-        for asked in waiting:
-            yield from asked.result()
+        try:
+            for run in runs(questions, most):
+                waiting.append(self._executor.submit(self._ask, run))
+                if len(waiting) > AHEAD * self.jobs:
+                    yield from waiting.popleft().result()
+            for asked in waiting:
+                yield from asked.result()
+        except KeyboardInterrupt:
+            if waits := longest_wait():
+                put("\r\033[K" * sys.stderr.isatty(), err=True)  # over a bar
+                say(f"grucible: interrupted while {waits}", err=True)
+            raise
 
     def _ask(self, run: Sequence[Question]) -> list[Reply]:
         """Have a free child answer a run of questions."""

@@ -25,6 +25,7 @@ from grucible.cases.console import (
     say,
     shorten,
     show_progress,
+    waiting_for,
 )
 from grucible.cases.specs.spec_file import SHIPPED
 
@@ -123,6 +124,30 @@ def test_elsewhere_a_line_says_now_and_then_how_far_it_is(
         assert any("grucible: explaining 2 failures\n" in shown() for _ in range(1000))
         progress.advance(1)
         assert any(": 4 cases\n" in shown() for _ in range(1000))
+        with waiting_for("an/id"):
+            assert "waiting" not in shown()  # not for long
+            monkeypatch.setattr(console, "WAIT_SECONDS", 0.0)
+            with waiting_for("a later one"):
+                line = "grucible: asking: 4 cases, and waiting 0 s for an/id\n"
+                assert any(line in shown() for _ in range(1000))
+        shown()
+        assert "waiting" not in shown()
+
+
+def test_below_a_bar_a_line_names_what_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "FIRST_SECONDS", 1e-3)
+    monkeypatch.setattr(console, "LOG_SECONDS", 1e-3)
+    monkeypatch.setattr(console, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+
+    def shown() -> str:
+        time.sleep(0.01)
+        return sys.stderr.getvalue()  # type: ignore[union-attr,no-any-return]
+
+    with show_progress("counting", 5):
+        assert not any("grucible:" in shown() for _ in range(10))
+        with waiting_for("an/id"):
+            assert any("and waiting 0 s for an/id" in shown() for _ in range(1000))
 
 
 BOLD, DIM, BLUE, ORANGE = "\x1b[1m", "\x1b[2m", "\x1b[38;5;33m", "\x1b[38;5;208m"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,8 @@ from grucible.cases.specs.spec_file import SHIPPED
 
 from . import numpy_gru
 from .conftest import Command
+
+PIPES: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -27,18 +31,24 @@ def test_a_check_that_is_interrupted_reports_what_was_compared(
         "import pathlib, sys, time\n"
         f"sys.path.insert(0, {str(Path(numpy_gru.__file__).parent)!r})\n"
         "import numpy_gru\nasked = 0\ndef run(question):\n    global asked\n    asked += 1\n"
-        "    if asked > 40:\n        pathlib.Path('asked').touch()\n        time.sleep(60)\n"
+        "    if asked > 40:\n        pathlib.Path('asked').write_text(question.id)\n"
+        "        time.sleep(60)\n"
         "    return numpy_gru.run(question)\n"
     )
-    command = [sys.executable, "-m", "grucible", "check", "--runtime", "slow.py:run"]
+    code = "from grucible.cases import console; console.WAIT_SECONDS = 0.0; "
+    code += "from grucible.__main__ import main; main()"
+    command = [sys.executable, "-c", code, "check", "--runtime", "slow.py:run"]
     command += ["--select", "openvino.GRUCell-3/core/*", "--report", "json=report.json"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=tmp_path, text=True, **PIPES)
     while not (tmp_path / "asked").exists():
         assert process.poll() is None
         time.sleep(0.1)
     process.send_signal(number)
-    out, _ = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out.partition(":")[0]) == (status, "incomplete")
+    waited = re.search(r"^grucible: interrupted while waiting \d+ s for (\S+)$", err, re.MULTILINE)
+    assert waited is not None, err
+    assert waited[1] == (tmp_path / "asked").read_text()
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["interrupted"], report["verdict"]) == (True, "incomplete")
 

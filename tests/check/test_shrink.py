@@ -13,6 +13,7 @@ import pytest
 from shipped import core_cases
 
 from grucible import GrucibleError, Question, Unsupported, load_vectors
+from grucible.cases import console
 from grucible.cases.dtypes import Arrays
 from grucible.cases.question import sizes_of
 from grucible.check.judging.criterion import chosen_criteria
@@ -279,8 +280,11 @@ def test_what_is_found_before_ctrl_c_is_written(
 
 
 def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
-    tmp_path: Path, command: Command
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Meanwhile lines say how far it is, and what is waited for; those of `trace` do so, too."""
+    for name in ("FIRST_SECONDS", "LOG_SECONDS", "WAIT_SECONDS"):
+        monkeypatch.setattr(console, name, 1e-3)
     hangs = tmp_path / "hangs.sh"
     hangs.write_text("printf 'grucible 1\\nend\\n'; exec sleep 600\n")
     ended = command("shrink", "openvino.GRUCell-3/plain/float32/lbr", "--runtime", f"exec: sh {hangs}",
@@ -288,6 +292,12 @@ def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
     assert ended.status == 0, ended.err
     assert "without linear_before_reset" in " ".join(ended.out.split())
     assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
+    waits = "waiting 0 s for openvino.GRUCell-3/shrunk/float32/plain.lbr\n"
+    lines = ended.err.splitlines(keepends=True)
+    assert any(one.startswith("grucible: shrinking ") and one.endswith(waits) for one in lines)
+    ended = command("trace", "openvino.GRUCell-3/plain/float32/lbr", "--runtime", f"exec: sh {hangs}",
+                    "--timeout", "1")  # fmt: skip
+    assert "grucible: tracing: no answer yet, and waiting 0 s for openvino.GRUCell-3/" in ended.err
 
 
 def test_the_last_line_judges_by_what_is_written(tmp_path: Path, command: Command) -> None:
