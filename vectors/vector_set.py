@@ -16,6 +16,7 @@ from ..cases.console import format_command
 from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError, VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
+from ..cases.operators import OPERATORS
 from ..cases.selection import PLAIN, WHOLE, Ids, Shard, may_select, nothing_selected, selected
 from .block import Block
 from .case import Case
@@ -183,6 +184,10 @@ def _files(root: Path) -> list[tuple[Path, str]]:
             f"{error.filename or root}: cannot be read ({error.strerror}); make it readable, or name "
             "another place"
         ) from None
+    if not root.exists() and root.as_posix().partition("/")[0] in OPERATORS:
+        raise VectorFileError(
+            f"{root}: names cases, where vectors are expected; give one CASE, or --select GLOB"
+        )
     if not files:
         why = "holds no vector file (*.h5)" if root.exists() else "no such file or directory"
         raise VectorFileError(f"{root}: {why}; {made}")

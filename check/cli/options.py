@@ -44,6 +44,8 @@ _INSTEAD = {
 class Seconds(click.FloatRange):
     """A time limit, cut to a million seconds."""
 
+    name = "number of seconds, such as 5"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse a number of seconds."""
         seconds = super().convert(value, param, ctx)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pytest
 
-from ...cases.console import escape, format_error, format_message
+from ...cases.console import escape, format_error, format_message, suggest
 from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, several, texts
 from ...gen.making import open_or_make
@@ -159,6 +159,9 @@ def load(
         else several("expect", expect, Expectation, "a grucible.Expectation")
     )
     criteria = chosen_criteria(texts("arithmetic", arithmetic), rtol, atol, ulp)
+    near = suggest(str(vectors), [CORE])
+    if near and str(vectors) != CORE and not Path(vectors).exists():
+        raise GrucibleError(f"{vectors}: no such file or directory{near}")
     opened = open_or_make(None if str(vectors) == CORE else Path(vectors), texts("select", select))
     return Vectors(opened, criteria, Expectations(known))
 
@@ -342,8 +345,8 @@ class Cases(pytest.Collector):
         option = self.config.getoption
         select, expect = option("grucible_select") or (), option("grucible_expect") or ()
         try:
-            vectors = load(option("grucible"), select, expect=expect)
             asked = self._open_source(option("grucible_runtime"))
+            vectors = load(option("grucible"), select, expect=expect)
         except GrucibleError as error:
             raise self.CollectError(escape(str(error))) from None
         for case_id in vectors.ids:

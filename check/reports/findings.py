@@ -191,9 +191,9 @@ def notes(finding: Finding) -> Iterator[str]:
 def failure_lines(report: Report) -> Iterator[str]:
     """Yield failures, errors, cases that are unsupported although required, and missing cases."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
-    ids = report.diagnosis.unexplained_ids
+    ids, start = report.diagnosis.unexplained_ids, _find_first(report)
     first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
-    order = sorted(plainest(failed), key=lambda r: r.id not in ids)
+    order = sorted(plainest(failed), key=lambda r: (r is not start, r.id not in ids))
     lines = [[f"  {r.id}", *wrap(how_far_off(r), 4)] for r in order]
     title = f"failed ({first}the plainest of each dtype first):"
     yield from _section(title, lines, f"failures{_ALL}")
@@ -221,35 +221,45 @@ def _by_words(
 ) -> list[list[str]]:
     """Return a group of lines for all cases whose words differ only in numbers and dtypes, largest first.
 
-    Each of the `notes`, by id, is shown once.
+    The plainest of them is named. Each of the `notes`, by id, is shown once.
     """
     groups = sorted(group(results, lambda r: mask(words(r))).values(), key=len, reverse=True)
     lines, new = [], dict.fromkeys(chain(*(notes or {}).values()))
     for cases in groups:
         rest = [f"    and {plural(len(cases) - 1, 'other case')}"] * (len(cases) > 1)
-        text = fit(words(cases[0]), 3 * width())
-        mine = [one for one in (notes or {}).get(cases[0].id, ()) if one in new]
+        first = min(cases, key=_by_plainness)
+        text = fit(words(first), 3 * width())
+        mine = [one for one in (notes or {}).get(first.id, ()) if one in new]
         new = {one: None for one in new if one not in mine}
         noted = [line for one in mine for line in wrap(one, 4)]
-        lines.append([*wrap(text, 2), f"    {cases[0].id}", *rest, *noted])
+        lines.append([*wrap(text, 2), f"    {first.id}", *rest, *noted])
     return lines
 
 
 def first_to_look_at(report: Report) -> Iterator[str]:
-    """Yield the command that leads to the cause of the plainest case of those that most are like.
+    """Yield the command that leads to the cause of the case to start with.
 
     No command asks one case alone where the answer depends on more than the question.
     """
     if _depends_on_more(report.diagnosis):
         return
+    if first := _find_first(report):
+        yield from ["", f"start with: {see_command(report, first)}"]
+
+
+def _find_first(report: Report) -> CaseResult | None:
+    """Find the plainest case of those that most are like."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]
     found = report.diagnosis
     names = {case_id: one.names for case_id, one in found.by_case.items()}
     alike = group(failed, lambda r: (r.id in found.unexplained_ids, names.get(r.id)))
-    if failed:
-        first = min(max(alike.values(), key=len), key=lambda r: (r.plainness, r.dtype != "float32"))
-        yield from ["", f"start with: {see_command(report, first)}"]
+    return min(max(alike.values(), key=len), key=_by_plainness) if failed else None
+
+
+def _by_plainness(result: CaseResult) -> tuple[object, bool]:
+    """Order cases: the plainest first, and float32 before other dtypes."""
+    return result.plainness, result.dtype != "float32"
 
 
 def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:

@@ -173,6 +173,9 @@ def guess(name: str, known: Iterable[str]) -> str:
     """Guess what the user meant: a function in a file, a program, or a similar name."""
     if name.endswith(".py"):
         return f" (did you mean {shlex.quote(f'./{Path(name)}:run')}?)"
+    place, _, function = name.rpartition(".")
+    if place and os.path.isfile(f"{place.replace('.', '/')}.py"):  # noqa: PTH113
+        return f" (did you mean {f'{place}:{function}'!r}?)"
     if os.path.isfile(name) and os.access(name, os.X_OK):  # noqa: PTH113 - any text
         return f" (did you mean {shlex.quote(f'exec: {shlex.quote(name)}')}?)"
     return suggest(name, known)

@@ -50,7 +50,9 @@ def test_a_kernel_in_c_may_refuse_where_it_reads_attributes(
     """What follows the refusal does nothing: each question has one answer."""
     _, build, *_ = begun(command, tmp_path, "c", "--dtype", "float32")
     file = tmp_path / "gru.c"
-    refusing = '\n    if (clip < 1) { gr_refuse(q, "no"); gr_refuse(q, "twice"); return; }\n}\n\nint main'
+    refusing = (
+        '\n    if (clip < 1) { gr_refuse(q, "no"); gr_refuse(q, "twice"); return; }\n}\n\nint main'
+    )
     text = file.read_text()
     assert text.count("\n}\n\nint main") == 1
     file.write_text(text.replace("\n}\n\nint main", refusing))
@@ -58,7 +60,9 @@ def test_a_kernel_in_c_may_refuse_where_it_reads_attributes(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         asked = "openvino.GRUSequence-5/plain/float32/*"
-        cases = command("check", "--runtime", "exec: ./gru", "--select", asked, "--json").report["cases"]
+        cases = command("check", "--runtime", "exec: ./gru", "--select", asked, "--json").report[
+            "cases"
+        ]
     assert {one["verdict"] for one in cases} == {"failed", "unsupported"}
     unsupported = [one for one in cases if one["verdict"] == "unsupported"]
     assert {one["message"] for one in unsupported} == {"no"}

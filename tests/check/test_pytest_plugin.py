@@ -339,6 +339,12 @@ def test_it_costs_nothing_where_nothing_of_it_is_asked(project: Path) -> None:
         (["--grucible", "core"], 4, "ERROR: --grucible needs --grucible-runtime NAME"),
         (["--grucible-isolated"], 4, "--grucible-isolated goes with --grucible PATH or core"),
         ([*ASK[:3], "ends:run"], 2, "runtime ends:run: ends does not import: SystemExit: 0"),
+        (["--grucible", "v", *ASK[2:3], "ends:run"], 2, "runtime ends:run: ends does not import"),
+        (
+            ["--grucible", "cor", *ASK[2:]],
+            2,
+            "cor: no such file or directory (did you mean 'core'?)",
+        ),
         ([*ASK, "--grucible-select", "x"], 2, "no case is selected by --select 'x'; see the ids"),
     ],
 )

@@ -66,6 +66,8 @@ UNUSABLE = {
     ":run": r"runtime :run: '' does not import: it names no module; expected package.module:function, ",
     "./rt_good:run": r"'\./rt_good' does not import: it names no module; expected .* or \./file\.py:function$",
     "rt good:run": r"does not import: ",
+    "rt_good.run": r"'rt_good\.run' is unknown \(did you mean 'rt_good:run'\?\); expected",
+    "rt.good.run": r"'rt\.good\.run' is unknown; expected",
     "rt_good.py": r"did you mean \./rt_good.py:run\?",
 }
 

@@ -111,6 +111,17 @@ def test_a_word_that_is_no_id_is_answered_in_a_line(words: Sequence[str], comman
     )
 
 
+def test_an_id_is_no_place_of_vectors(command: Command) -> None:
+    one, other = "onnx.GRU-14/plain/float32/lbr1", "onnx.GRU-14/plain/float32/default"
+    for words in (["show"], ["trace"], ["shrink", "--runtime", "x:y"]):
+        said = command(*words, one, other).said_in_one_line()
+        assert said.startswith(
+            f"grucible: {one}: names cases, where vectors are expected; give one CASE"
+        )
+    said = command("check", one, "--runtime", "onnx-reference").said_in_one_line()
+    assert "or --select GLOB" in said
+
+
 def test_a_file_without_a_case_is_said_to_be_one(some_vectors: Path, command: Command) -> None:
     said = command("show", some_vectors).said_in_one_line()
     assert said == f"grucible: {some_vectors} is a file; name one of its cases behind it\n"

@@ -82,3 +82,16 @@ def test_declared_refusals_are_neither() -> None:
     report = verify(runtime=runtime("refusal", "crash"), select=FLOAT32)
     [sentence] = report_value(report)["unanswered"]
     assert "where clip is asked for" in sentence
+
+
+def test_of_errors_the_case_to_start_with_is_named() -> None:
+    """It is the plainest, here not the first."""
+
+    def raises(_: Question) -> Any:
+        raise ValueError("no")
+
+    report = verify(runtime=raises, select="onnx.GRU-14/plain/float32/*noB*")
+    [*_, start] = text = report_text(report).splitlines()
+    assert start == "start with: grucible show onnx.GRU-14/plain/float32/noB"
+    assert report.results[0].id != "onnx.GRU-14/plain/float32/noB"
+    assert "    onnx.GRU-14/plain/float32/noB" in text

@@ -29,6 +29,10 @@ BAD_USAGE: dict[str, tuple[list[str], str]] = {
     "rtol negative": (["--runtime", NUMPY, "--rtol", "-1"], "--rtol is -1.0; expected a finite"),
     "atol nan": (["--runtime", NUMPY, "--atol", "nan"], "--atol is nan; expected a finite number"),
     "timeout 0": (["--runtime", NUMPY, "--timeout", "0"], "--timeout"),
+    "timeout 5s": (
+        ["--runtime", NUMPY, "--timeout", "5s"],
+        "'--timeout': '5s' is not a valid number of seconds, such as 5; see: ",
+    ),
     "timeout nan": (["--runtime", NUMPY, "--timeout", "nan"], "--timeout"),
     "unknown option": (["--ulps", "1"], "No such option '?--ulps.*; see: grucible check --help$"),
 }  # fmt: skip
