@@ -265,9 +265,9 @@ class Progress:
         self._bar, self._words, self._done, self._cases = bar, what, 0, cases
         self._doing = ""
 
-    def advance(self, cases: int) -> None:
-        """Count `cases` more as done."""
-        self.tell(self._words, self._done + cases)
+    def advance(self, cases: int, words: str = "") -> None:
+        """Count `cases` more as done, and show other words, if any."""
+        self.tell(words or self._words, self._done + cases)
 
     def tell(self, words: str, cases: int) -> None:
         """Show words before the bar, and that `cases` in all are done."""
@@ -288,10 +288,7 @@ class Progress:
         say(line, err=err)
 
     def log_until(self, ended: Event) -> None:
-        """Print to standard error, every LOG_SECONDS until it has ended, how many cases are done.
-
-        Below a bar, print only what is waited for.
-        """
+        """Print to standard error now and then how far it is; below a bar, what is waited for."""
         of = "" if self._cases is None else f" of {self._cases:,}"
         seconds, before = FIRST_SECONDS, 0
         while not ended.wait(seconds):
@@ -307,22 +304,20 @@ class Progress:
 @contextlib.contextmanager
 def show_progress(what: str, cases: int | None) -> Iterator[Progress]:
     """Show the progress of `what` through some cases (None: without end, or not counted)."""
-    with contextlib.ExitStack() as stack:
-        if cases == 0 or not sys.stderr.isatty():
-            progress = Progress(what, cases)
-        else:
-            bar = stack.enter_context(_draw_bar(what, cases))
-            progress = Progress(what, cases, bar)
-            stack.callback(progress.advance, 0)
-        ended = Event()
+    drawn = cases != 0 and sys.stderr.isatty()
+    with _make_bar(what, cases) if drawn else contextlib.nullcontext() as bar:
+        progress, ended = Progress(what, cases, bar), Event()
         log = Thread(target=progress.log_until, args=(ended,), daemon=True)
         log.start()
-        stack.callback(log.join)
-        stack.callback(ended.set)
-        yield progress
+        try:
+            yield progress
+        finally:
+            ended.set()
+            log.join()
+            progress.advance(0)
 
 
-def _draw_bar(what: str, cases: int | None) -> Bar:
+def _make_bar(what: str, cases: int | None) -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn
     from rich.progress import Progress as Bar

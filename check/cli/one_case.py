@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,11 +174,10 @@ def shrink_command(
             f"{out}: holds vectors that were not shrunk; name another place, or --force"
         )
     endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-    smaller = itertools.count(1)
     with contextlib.closing(endless) as source, show_progress("shrinking", None) as progress:
         progress.begin(_so_far(block.question(0)))
         found = shrink(
-            block, source, demanded, seconds, lambda one: progress.tell(_so_far(one), next(smaller))
+            block, source, demanded, seconds, lambda one: progress.advance(1, _so_far(one))
         )
         name = f"{source.name} {source.version}".strip()
     question = found.question

@@ -78,11 +78,12 @@ class CaseResult:
         return self.tier in DECIDING
 
     @property
-    def plainness(self) -> tuple[int, bool, int, int]:
-        """A sort key that puts plain cases first: by theme, then defaults, then few words in the id."""
+    def plainness(self) -> tuple[int, bool, int, int, bool]:
+        """A sort key that puts plain cases first: by theme, defaults, few words in the id, float32."""
         theme = self.id.split("/")[1:2]
         place = _THEMES.index(theme[0]) if theme and theme[0] in _THEMES else len(_THEMES)
-        return (place, not self.id.endswith("/default"), self.id.count("-"), len(self.id))
+        words = self.id.count("-"), len(self.id)
+        return (place, not self.id.endswith("/default"), *words, self.dtype != "float32")
 
     @property
     def wrong(self) -> bool:

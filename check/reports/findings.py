@@ -227,7 +227,7 @@ def _by_words(
     lines, new = [], dict.fromkeys(chain(*(notes or {}).values()))
     for cases in groups:
         rest = [f"    and {plural(len(cases) - 1, 'other case')}"] * (len(cases) > 1)
-        first = min(cases, key=_by_plainness)
+        first = min(cases, key=lambda r: r.plainness)
         text = fit(words(first), 3 * width())
         mine = [one for one in (notes or {}).get(first.id, ()) if one in new]
         new = {one: None for one in new if one not in mine}
@@ -254,12 +254,7 @@ def _find_first(report: Report) -> CaseResult | None:
     found = report.diagnosis
     names = {case_id: one.names for case_id, one in found.by_case.items()}
     alike = group(failed, lambda r: (r.id in found.unexplained_ids, names.get(r.id)))
-    return min(max(alike.values(), key=len), key=_by_plainness) if failed else None
-
-
-def _by_plainness(result: CaseResult) -> tuple[object, bool]:
-    """Order cases: the plainest first, and float32 before other dtypes."""
-    return result.plainness, result.dtype != "float32"
+    return min(max(alike.values(), key=len), key=lambda r: r.plainness) if failed else None
 
 
 def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:

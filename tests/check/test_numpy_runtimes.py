@@ -75,7 +75,7 @@ def test_a_wrong_one_fails_and_its_cases_are_named(mistake: str) -> None:
     worst = max(report.results, key=lambda result: result.worst_ratio)
     plainest = min(
         (r for r in report.results if r.verdict == "failed"),
-        key=lambda result: (result.plainness, result.dtype != "float32"),
+        key=lambda result: result.plainness,
     )
     assert text.endswith(f"start with: grucible show {plainest.id}")
     assert f"\n  {plainest.id}\n" in text
