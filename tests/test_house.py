@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 269,
-    "cases": 6_234,
-    "vectors": 2_644,
+    "cases": 6_261,
+    "vectors": 2_649,
     "gen": 5_192,
     "gen/variants": 3_063,
-    "check": 17_391,
+    "check": 17_420,
     "check/diagnosis": 3_338,
-    "tests": 31_757,
+    "tests": 31_878,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_730, 214, 33_163
+PACKAGE, MODULES, WORDS = 31_791, 214, 33_239
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
