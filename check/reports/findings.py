@@ -254,7 +254,8 @@ def _find_first(report: Report) -> CaseResult | None:
     found = report.diagnosis
     names = {case_id: one.names for case_id, one in found.by_case.items()}
     alike = group(failed, lambda r: (r.id in found.unexplained_ids, names.get(r.id)))
-    return min(max(alike.values(), key=len), key=lambda r: r.plainness) if failed else None
+    most = max(alike.values(), key=len, default=[])
+    return min(most, key=lambda r: r.plainness, default=None)
 
 
 def plainest(results: Sequence[CaseResult]) -> list[CaseResult]:
