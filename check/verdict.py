@@ -18,7 +18,7 @@ from .diagnosis.asked import Asked, list_asked
 from .diagnosis.contradictions import Passed, Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import Failing
-from .diagnosis.finding import Diagnosis
+from .diagnosis.finding import NOT_THE_MODULE, Diagnosis, Finding
 from .diagnosis.large import with_large
 from .expecting import apply_expectations
 from .judging.case_result import DECIDING, CaseResult, find_traits
@@ -47,6 +47,7 @@ class Demand:
     answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
     passed is asked again. After `maxfail` unexpected failures, no more is asked. A `partial` demand leaves
     cases out. `layers` has the layer of a model that each case belongs to, by id: one may be wrong alone.
+    `differs` says, by layer, how an exported file is not its module there: that explains a failure.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -60,6 +61,7 @@ class Demand:
     partial: bool = False
     again: bool = True
     layers: Mapping[str, str] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, vectors: VectorSet) -> None:
         """Raise GrucibleError for a demand that the cases of `vectors` cannot meet or fail.
@@ -151,6 +153,11 @@ def explain(source: Source, seen: Seen) -> Diagnosis:
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
         found = with_large(found, failing.large, passing)
+        for layer in dict.fromkeys(layers[one] for one in seen.differing):
+            ids = [one for one in seen.differing if layers[one] == layer]
+            about, kind = f"the file's {seen.demand.differs[layer]}", NOT_THE_MODULE
+            more = Finding((kind,), kind, about, len(ids), len(ids), f"in layer {layer}")
+            found = found.with_more([more], len(ids), dict.fromkeys(ids, more))
         return replace(found, unanswered=say_where_unanswered(seen.results, seen.asks))
     except (GrucibleError, OSError):
         raise  # about a runtime or a file, which the user can mend
@@ -173,6 +180,8 @@ class Seen:
     """The places of the cases that passed, by layer; None where there are no layers."""
     again: Again = field(default_factory=Again)
     asks: dict[str, Asked] = field(default_factory=dict)
+    differing: list[str] = field(default_factory=list)
+    """The ids of the failing cases that `Demand.differs` explains."""
     grades: dict[str, Grade] = field(default_factory=dict)
     growth: dict[str, Growth] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
@@ -226,7 +235,10 @@ class Seen:
         for layer in dict.fromkeys(of(part.block.ids[row]) for row in passed):
             rows = part.rows[[row for row in passed if of(part.block.ids[row]) == layer]]
             self.passed.setdefault(layer, []).append(Passed(part.file, part.block.path, rows))
-        if failed := [row for row, verdict in deciding if verdict == "failed"]:
+        wrong = [row for row, verdict in deciding if verdict == "failed"]
+        failed = [row for row in wrong if of(part.block.ids[row]) not in self.demand.differs]
+        self.differing += [part.block.ids[row] for row in wrong if row not in failed]
+        if failed:
             outputs = {name: array[failed] for name, array in part.observed.outputs.items()}
             self.failing.add(part.block.rows(np.array(failed)), outputs, criterion)
 

@@ -21,7 +21,9 @@ Names = tuple[str, ...]
 ACCEPTED = " (an accepted reading)"
 ASKED_AGAIN = "asked-again"
 """The name, and the kind, of the finding that right cases go wrong when they are asked again."""
-NO_VARIANTS = ("arithmetic", ASKED_AGAIN)
+NOT_THE_MODULE = "not-the-module"
+"""The name, and the kind, of the finding that an exported file has something else than its module."""
+NO_VARIANTS = ("arithmetic", ASKED_AGAIN, NOT_THE_MODULE)
 """The kinds of findings whose names are not those of variants."""
 PARTLY = 0.05
 """Maximum passing cases that contradict an explanation, by those it explains: a few pass by chance."""

@@ -105,7 +105,8 @@ def model_command(
     asked = file, runtime, inputs, json.dumps(sizes), module
     seen = _observe(asked, timeout, memory)
     with _place(save) as place:
-        report = _judge(seen, place, Demand(chosen, layers=seen["layers"]))
+        demand = Demand(chosen, layers=seen["layers"], differs=seen["differs"])
+        report = _judge(seen, place, demand)
         known = {name: seen[name] for name in ("layers", "unjudged", "notes")}
         model = ModelSeen(file, **known, saved=str(save or ""))
         outputs = str(outputs_place(save)) if save else ""
@@ -158,7 +159,7 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
             nothing[layers[result.id]]["more is admitted than most values are"] += 1
     wrong = {layers[result.id] for result in report.results if result.wrong}
     for name in seen["differs"].keys() - wrong:
-        not_judged(unjudged, name, "it passes, but what the file stores is not the module's")
+        not_judged(unjudged, name, f"it passes, but the file's {seen['differs'][name]}")
     for name, whys in nothing.items():
         count = whys.total()
         share = f"{count} of {plural(runs[name], 'run')} decide{'s' * (count == 1)} nothing"

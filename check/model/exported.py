@@ -131,7 +131,6 @@ class ExportedNetwork(Network):
                 )
             except (NotExpressible, QuestionError) as why:
                 self.unseen[call.name] = str(why)
-        self.notes += [f"layer {name}: the file's {why}" for name, why in self.differs.items()]
         if len(self.layers) == len(calls) and not self.differs:
             self.notes.append(
                 "the file's GRUs have the module's attributes and weights, number by number"

@@ -256,16 +256,16 @@ def _without_reset_after(node: Any, _: Any) -> None:
     [
         ("enhancer", _kept, "conforms", ["the file's GRUs have the module's attributes and weights"]),
         ("enhancer", _with_gates_of_torch, "does not conform", ["Wz is the module's Wr", "Rbr is"]),
-        ("enhancer", _without_rb, "does not conform", ["grus.1: the file's Rbz, Rbr, Rbh are 0"]),
+        ("enhancer", _without_rb, "does not conform", ["the file's Rbz, Rbr, Rbh are 0"]),
         ("both_ways", _kept, "conforms", ["output 1 differs from the module's by "]),
-        ("both_ways", _with_directions(1, 0), "does not conform", ["grus.1: the file's weights are the module's with forward and reverse exchanged"]),
-        ("both_ways", _with_directions(1, 1), "does not conform", ["grus.1: the file's weights are the module's of the reverse direction, in both"]),
-        ("both_ways", _with_gates_of_torch_and_directions_exchanged, "does not conform", ["grus.1: the file's Wz is the module's Wr with forward and reverse exchanged"]),
-        ("both_ways", _without_rb, "does not conform", ["grus.1: the file's Rbz, Rbr, Rbh are 0"]),
+        ("both_ways", _with_directions(1, 0), "does not conform", ["the file's weights are the module's with forward and reverse exchanged"]),
+        ("both_ways", _with_directions(1, 1), "does not conform", ["the file's weights are the module's of the reverse direction, in both"]),
+        ("both_ways", _with_gates_of_torch_and_directions_exchanged, "does not conform", ["the file's Wz is the module's Wr with forward and reverse exchanged"]),
+        ("both_ways", _without_rb, "does not conform", ["the file's Rbz, Rbr, Rbh are 0"]),
         ("enhancer", _without_reset_after, "does not conform", ["linear_before_reset is 0"]),
-        ("enhancer", _with_another_bit, "incomplete", ["grus.1: the file's Rr is not the module's"]),
+        ("enhancer", _with_another_bit, "incomplete", ["the file's Rr is not the module's"]),
         ("finer", _kept, "conforms", ["float64", "rounded to the file's float32", "have the module's"]),
-        ("of_other_weights", _kept, "does not conform", ["grus.1: the file's weights are not the module's (up to "]),
+        ("of_other_weights", _kept, "does not conform", ["the file's weights are not the module's (up to "]),
     ],
 )  # fmt: skip
 def test_a_file_is_compared_with_its_module(
@@ -297,10 +297,13 @@ def test_a_file_is_compared_with_its_module(
     ended = command(*ask, "--module", made(function))
     found = ended.report
     assert (found["verdict"], ended.status) == (verdict, int(verdict != "conforms"))
-    notes = "\n".join(found["model"]["notes"])
-    assert all(one in notes for one in says), notes
+    model, findings = found["model"], found["diagnosis"]
+    lines = [*model["notes"], *model["unjudged"].values(), *(one["about"] for one in findings)]
+    assert all(any(one in line for line in lines) for one in says), lines
     if verdict == "does not conform":
         assert "grus.1" in wrong_layers(found)
+        assert "in layer grus.1" in [one["where"] for one in findings]
+        assert all(one["certain"] and "the file's" in one["about"] for one in findings)
     if verdict == "incomplete":
         assert list(found["model"]["unjudged"]) == ["layer grus.1"]
 
