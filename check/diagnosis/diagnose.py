@@ -28,6 +28,7 @@ from .curves import find_other_function
 from .explanations import explanations
 from .failing import FailingBlock, any_of, holds_numbers
 from .finding import (
+    PARTLY,
     Diagnosis,
     Explanation,
     Names,
@@ -91,7 +92,8 @@ def diagnose(
     curved = find_other_function(local, ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
     findings = [finding for finding, _ in (*coarser, *curved)]
-    chosen = [one for one in chosen if one.certain or (one.mask & ~explained).any()]
+    least = max(1.0, PARTLY * len(rows))
+    chosen = [one for one in chosen if one.certain or (one.mask & ~explained).sum() >= least]
     findings += [finding_of(parts, one, found) for one in chosen]
     explained |= any_of((one.mask for one in chosen), len(rows))
     left = ~explained

@@ -24,7 +24,7 @@ NEARER = 0.4
 SOME = 3
 """Minimum cases of a curve, a loss of precision, or what is in no catalogue; many fit two by chance.
 Maximum unexplained cases that need no reason; more of them speak against what they would show."""
-BESIDES = 10
+BESIDES = 3
 """Maximum cases whose error a mistake only lowers, by those it explains; each of two shows alone in some."""
 FEW = 0.25
 """Maximum unexplained cases that need no reason, for each that is explained; few cases look alike."""

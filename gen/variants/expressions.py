@@ -79,6 +79,10 @@ def _in_place(
     return advance
 
 
+def _sigmoid(a: str, q: Quantities) -> Array:
+    return Float64().sigmoid(_only_clipped(a, q))
+
+
 def _first_of_directions(function: str, s: StackedSemantics) -> StackedSemantics:
     """Take the first direction's function, `f` or `g`, for all directions."""
     each = getattr(s, function)
@@ -159,6 +163,12 @@ EXPRESSIONS = (
         Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
                 quantities={gate: itemgetter(a)})
         for gate, (a, _, words) in _GATES.items()
+    ),
+    *(
+        Variant(f"{gate}-ignores-activation", f"the activation of {words} ignored, sigmoid used", needs=("f.chosen",),
+                quantities={gate: partial(_sigmoid, a)})
+        for gate, (a, function, words) in _GATES.items()
+        if function == "f"
     ),
     *(
         Variant(f"{function}-of-first-direction", f"the first direction's activation of {words} used for both",

@@ -94,16 +94,26 @@ def _whole(inputs: GruInputs) -> GruInputs:
     return replace(inputs, lengths=lengths, starts=np.zeros_like(lengths))
 
 
+def _longest(inputs: GruInputs) -> GruInputs:
+    """Every row as long as the longest."""
+    n = inputs.lengths
+    return replace(inputs, lengths=np.broadcast_to(n.max(axis=-1, keepdims=True), n.shape))
+
+
 def _not_zeroed(seen: Evaluated) -> Outputs:
     y, _ = seen.again(_whole(seen.inputs))
     forward = ~seen.semantics.backwards[:, :, None, None, None]
     return np.where(_past(seen) & forward, y, seen.y), seen.ho
 
 
-def _zeroed_only(seen: Evaluated) -> Outputs:
-    """All steps are taken, and Y is zeroed past the length."""
-    y, ho = seen.again(_whole(seen.inputs))
-    return np.where(_past(seen), 0.0, y), ho
+def _zeroed_only(longer: Callable[[GruInputs], GruInputs]) -> Callable[[Evaluated], Outputs]:
+    """Take more steps, and zero Y past the length."""
+
+    def change(seen: Evaluated) -> Outputs:
+        y, ho = seen.again(longer(seen.inputs))
+        return np.where(_past(seen), 0.0, y), ho
+
+    return change
 
 
 def _last_state_past(seen: Evaluated) -> Outputs:
@@ -270,7 +280,7 @@ SEQUENCE_VARIANTS = (
     Variant("lengths-of-first-row", "the first row's {lengths} used for every row", needs=("lengths",),
             links=LENGTHS, inputs=_lengths(lambda n, _: np.broadcast_to(n[..., :1], n.shape))),
     Variant("lengths-of-longest-row", "the longest row's length used for every row", needs=("lengths",),
-            inputs=_lengths(lambda n, _: np.broadcast_to(n.max(-1, keepdims=True), n.shape))),
+            inputs=lambda inputs, _: _longest(inputs)),
     Variant("lengths-one-short", "every row one step too short", needs=("lengths",),
             inputs=_lengths(lambda n, _: np.maximum(n - 1, 0))),
     Variant("lengths-one-long", "every row one step too long, up to the time axis", needs=("lengths",),
@@ -282,7 +292,7 @@ SEQUENCE_VARIANTS = (
     Variant("Y-not-zeroed", "{y} not zeroed past a row's length: forward steps go on there", ledger="y-padding", needs=("lengths",),
             outputs=_not_zeroed),
     Variant("Y-zeroed-only", "every step computed, padding included, and {y} zeroed past a row's length afterwards",
-            needs=("lengths",), links=LENGTHS, outputs=_zeroed_only),
+            needs=("lengths",), links=LENGTHS, outputs=_zeroed_only(_whole)),
     Variant("Y-holds-last-state", "{y} past a row's length holds its last state instead of zeros",
             ledger="y-padding", needs=("lengths",), outputs=_last_state_past),
     Variant("masked-output-repeated", "{y} at masked steps holds the state before, although {y_padding} is set",
@@ -329,6 +339,10 @@ ELSEWHERE = (
                 inputs=_lengths(_rolled(by)))
         for row, whose, by in (("next-row", "the next row", -1), ("row-before", "the row before", 1))
     ),
+    Variant("Y-zeroed-to-longest", "every row computed as long as the longest, and {y} zeroed past its length afterwards",
+            needs=("lengths",), outputs=_zeroed_only(_longest)),
+    Variant("h0-past-first-row-ignored", "{h0} ignored in the rows past the first, zeros used", between_steps=True,
+            inputs=_h0(lambda h, _: np.where(np.arange(h.shape[2])[:, None] > 0, 0, h))),
     Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,
             inputs=_h0(lambda h, _: _first_of_batch(h))),
     Variant("h0-left-unsorted", "rows sorted by length, the longest first, and {h0} not sorted with them",
