@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_261,
     "vectors": 2_649,
     "gen": 5_192,
-    "gen/variants": 3_063,
-    "check": 17_421,
-    "check/diagnosis": 3_338,
-    "tests": 31_878,
+    "gen/variants": 3_087,
+    "check": 17_433,
+    "check/diagnosis": 3_343,
+    "tests": 31_900,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_792, 214, 33_239
+PACKAGE, MODULES, WORDS = 31_804, 214, 33_239
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
