@@ -27,7 +27,7 @@ NO_VARIANTS = ("arithmetic", ASKED_AGAIN, NOT_THE_MODULE)
 """The kinds of findings whose names are not those of variants."""
 PARTLY = 0.05
 """Maximum passing cases that contradict an explanation, by those it explains: a few pass by chance.
-Minimum share of the failures that what is uncertain explains alone: less shows the mistake in part."""
+Minimum that one explains, by all that nothing certain does: less may be another mistake in part."""
 
 
 def names_of(variants: Sequence[Variant]) -> Names:

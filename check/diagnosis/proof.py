@@ -77,7 +77,8 @@ class Proof:
         """Say where an explanation holds; leave it uncertain, if failing cases speak against it.
 
         Those would show it, and are explained otherwise with certainty, and by no weaker explanation. Or
-        nothing explains them, they are no nearer to it, and there are too many of them.
+        nothing explains them, they are no nearer to it, and there are too many of them. Or it explains few
+        beside all that nothing explains.
         """
         if not one.certain:
             return one
@@ -85,7 +86,10 @@ class Proof:
             return replace(one, certain=False)
         certain = [other for other in chosen if other.certain]
         others = self._without(one, chosen)
-        left = self._left(one, others & ~any_of((other.mask for other in certain), len(others)))
+        unexplained = others & ~any_of((other.mask for other in certain), len(others))
+        if one.explains < PARTLY * unexplained.sum():
+            return replace(one, certain=False)
+        left = self._left(one, unexplained)
         against = self._otherwise(one, others, [o for o in certain if not _weaker(o, one)])
         if int(left.sum()) > _admitted(one):
             against |= left
