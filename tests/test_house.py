@@ -23,7 +23,7 @@ LINES = {
     "gen": 5_192,
     "gen/variants": 3_087,
     "check": 17_433,
-    "check/diagnosis": 3_343,
+    "check/diagnosis": 3_347,
     "tests": 31_900,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
