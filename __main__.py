@@ -43,6 +43,8 @@ _HYPHEN = "\u2011"
 """A hyphen at which no line ends."""
 _PAGE = re.compile(r"\b(?:cases|vectors|gen|check)/[\w/]+\.md")
 """A page of grucible's in a text."""
+_JARGON = re.compile(r"is not a valid (float|integer)( range)?")
+"""What click says of a text that is no number."""
 _THRESHOLDS = (100_000, 50, 100)
 """Thresholds of Python's garbage collector; its defaults take an eighth of a small check's time."""
 
@@ -179,6 +181,7 @@ def main(**extra: Any) -> NoReturn:
         status = error.exit_code
     except click.ClickException as error:
         problem = " ".join(error.format_message().split()).removesuffix(".")
+        problem = _JARGON.sub(r"is no \1; expected a number such as 5", problem)
         context = getattr(error, "ctx", None)
         remedy = f"; see: {context.command_path} --help" if context else ""
         say(f"grucible: {problem}{remedy}", err=True)

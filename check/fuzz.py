@@ -10,8 +10,8 @@ import itertools
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -412,21 +412,22 @@ def fuzz(
     began = time.monotonic()
     with np.errstate(all="ignore"):
         try:
-            for rows in replay.slices() if replay else ():
-                found.see(source, [rows.block])
-                found.replayed += len(rows.block)
-                if found.interrupted:
-                    raise KeyboardInterrupt
-            pace = found.pace if seconds else lambda: CHUNK
-            for start, stop, made in _made_ahead(streams, seed, ranges, jobs, pace):
-                found.count_pairs(made, found.see(source, made.blocks))
-                found.look_at(seed, start, stop)
-                found.seconds = time.monotonic() - began
-                advance(found)
-                end_if_interrupted()
-                over = seconds is not None and found.seconds >= seconds
-                if found.interrupted or found.stopped or over:
-                    break
+            with open_executor(jobs) as executor, _saying_so():
+                for rows in replay.slices() if replay else ():
+                    found.see(source, [rows.block])
+                    found.replayed += len(rows.block)
+                    if found.interrupted:
+                        raise KeyboardInterrupt
+                pace = found.pace if seconds else lambda: CHUNK
+                for start, stop, made in _made_ahead(executor, jobs, streams, seed, ranges, pace):
+                    found.count_pairs(made, found.see(source, made.blocks))
+                    found.look_at(seed, start, stop)
+                    found.seconds = time.monotonic() - began
+                    advance(found)
+                    end_if_interrupted()
+                    over = seconds is not None and found.seconds >= seconds
+                    if found.interrupted or found.stopped or over:
+                        break
         except KeyboardInterrupt:
             found.interrupted = True
         except (GrucibleError, OSError) as error:
@@ -460,11 +461,22 @@ def start_fuzzing(
     return found, streams
 
 
+@contextmanager
+def _saying_so() -> Iterator[None]:
+    """Say at once that Ctrl-C was seen."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("interrupted: the report follows", err=True)
+        raise
+
+
 def _made_ahead(
+    executor: Executor,
+    jobs: int,
     streams: Sequence[tuple[RandomSpace, str]],
     seed: int,
     ranges: Iterable[tuple[int, int]],
-    jobs: int,
     pace: Callable[[], int],
 ) -> Iterator[tuple[int, int, Made]]:
     """Yield the chunks of questions in order, each with its first number and the next; make some ahead.
@@ -474,15 +486,14 @@ def _made_ahead(
     ahead: deque[tuple[int, int, Future[Made]]] = deque()
     most = _chunk(streams, seed)
     asked = split(ranges, lambda: min(most, pace()))
-    with open_executor(jobs) as executor:
-        while True:
-            for start, stop in itertools.islice(asked, jobs + 1 - len(ahead)):
-                future = executor.submit(make_random, streams, seed, start, stop)
-                ahead.append((start, stop, future))
-            if not ahead:
-                return
-            start, stop, future = ahead.popleft()
-            yield start, stop, future.result()
+    while True:
+        for start, stop in itertools.islice(asked, jobs + 1 - len(ahead)):
+            future = executor.submit(make_random, streams, seed, start, stop)
+            ahead.append((start, stop, future))
+        if not ahead:
+            return
+        start, stop, future = ahead.popleft()
+        yield start, stop, future.result()
 
 
 def split(ranges: Iterable[tuple[int, int]], most: Callable[[], int]) -> Iterator[tuple[int, int]]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AliasPath, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ..cases.console import say
 from ..cases.errors import GrucibleError
 from ..cases.files import read_limited
 from ..cases.operators.values import FIRST_WRONG
@@ -167,15 +168,13 @@ def parse_report(data: bytes, kind: type[Stored], name: str) -> Stored:
     )
 
 
-def failed_before(path: Path, select: Sequence[str]) -> tuple[str, ...]:
-    """List globs of the selected cases that went wrong in a report. Raises GrucibleError if none did."""
+def failed_before(path: Path, select: Sequence[str]) -> Sequence[str]:
+    """List globs of the selected cases that failed unexpectedly in a report; `select` if none did."""
     wrong = [one.id for one in read_report(path, StoredReport).cases if one.wrong]
     if found := tuple(literal(one) for one in wrong if selected(one, select)):
         return found
-    raise GrucibleError(
-        f"{path}: no selected case went wrong in it, and no other question is asked again; "
-        "leave --last-failed out"
-    )
+    say(f"{path}: no selected case failed in it, but as expected; all are asked", err=True)
+    return select
 
 
 def first_error(error: Exception) -> str:

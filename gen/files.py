@@ -11,12 +11,14 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +52,17 @@ def open_executor(jobs: int, cluster: Cluster | None = None) -> Iterator[Executo
     """Open an executor of `jobs` processes, or of one thread if `jobs` is 1; each uses one BLAS thread.
 
     That of a `cluster` is open already.
-    At the end of the `with`, running tasks are waited for, and others are dropped. Raises GrucibleError if a
-    process dies.
+    At the end of the `with`, tasks that run in processes are broken off, and others are dropped. Raises
+    GrucibleError if a process dies.
     """
     if cluster:
         yield cluster
         return
+    context = multiprocessing.get_context("spawn")
+    waiting, over = context.Pipe(duplex=False)
     with threadpool_limits(1):
         pool = (
-            _Processes(jobs, multiprocessing.get_context("spawn"), _start_worker)
+            _Processes(jobs, context, _start_worker, (waiting,))
             if jobs > 1
             else ThreadPoolExecutor(1)
         )
@@ -70,28 +74,58 @@ def open_executor(jobs: int, cluster: Cluster | None = None) -> Iterator[Executo
                 "fewer --jobs need less, and files that are whole stay"
             ) from None
         finally:
+            over.close()
             pool.shutdown(cancel_futures=True)  # a process killed as it writes would be waited for
 
 
 class _Processes(ProcessPoolExecutor):
     """Processes that import no modules of the working directory, which may be a stranger's."""
 
-    def submit(self, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, *args: Any) -> Future[Any]:  # type: ignore[override]
         """Submit a task, and start a process for it if none is idle."""
         before = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = "1"
         try:
-            return super().submit(*args, **kwargs)
+            return super().submit(_do, *args)
         finally:
             os.environ.pop("PYTHONSAFEPATH")
             if before is not None:
                 os.environ["PYTHONSAFEPATH"] = before
 
 
-def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+_doing = False
+"""Whether this process does a task, which may be broken off."""
+
+
+def _do(task: Callable[..., Any], *arguments: Any) -> Any:
+    global _doing
+    _doing = True
+    try:
+        return task(*arguments)
+    finally:
+        _doing = False
+
+
+def _break_off(*_: object) -> None:
+    """Break a task off; its outcome, which is sent after it, is never cut."""
+    global _doing
+    if _doing:
+        _doing = False
+        raise KeyboardInterrupt
+
+
+def _start_worker(over: Connection) -> None:
+    signal.signal(signal.SIGINT, _break_off)
     threadpool_limits(1)  # the processes use all CPUs; BLAS threads would compete
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    for end in (_end_with_parent, partial(_break_off_when, over)):
+        threading.Thread(target=end, daemon=True).start()
+
+
+def _break_off_when(over: Connection) -> None:
+    """Break off all tasks once their outcomes are of no use."""
+    while over.poll(None):  # an Event would wait for a process that was killed
+        signal.raise_signal(signal.SIGINT)
+        time.sleep(0.1)
 
 
 def _end_with_parent() -> None:

@@ -60,7 +60,7 @@ from .reporting import Writing, reporting
               help="Ask no more after N failures that are not expected.")  # fmt: skip
 @click.option("-x", "maxfail", flag_value=1, type=int, help="The same as --maxfail 1.")
 @click.option("--last-failed", type=options.FILE, metavar="REPORT",
-              help="Ask only what went wrong in this JSON report.")  # fmt: skip
+              help="Ask only what failed unexpectedly in this JSON report; all if nothing did.")  # fmt: skip
 @options.LIMITS
 @options.JOBS
 @SCHEDULER
@@ -102,9 +102,10 @@ def check_command(
     given = {"--expect": expect, "--write-expect": write_expect}
     _check_side_by_side(runtimes, [*filter(given.get, given), *writing.of_one])
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
-    select = failed_before(last_failed, select) if last_failed else select
+    before = failed_before(last_failed, select) if last_failed else select
+    partial, select = before is not select, before
     _check_source(runtimes, outputs, scheduler, strict=strict)
-    demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail, bool(last_failed)
+    demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail, partial
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)
     found: list[Report] = []
     try:

@@ -269,6 +269,8 @@ def _counts(found: Fuzzed) -> Iterator[str]:
     if rows:
         header = ("operator", "dtype", "passed", "failed", "errors", "missing", "unsupported")
         yield from ["", *format_table(header, rows, range(2, 7)).splitlines()]
+    if found.counts["unsupported"]:
+        yield "to ask less of what is unsupported: --dtype, --operator, or a SPACE; check says why it is"
     if count := found.undeciding:
         yield from ["", f"{plural(count, 'question')} decide{'s' * (count == 1)} nothing:"]
         yield from wrap(_DECIDE_NOTHING, 8)

@@ -24,7 +24,7 @@ _SAME = 2.0**-6
 
 _AS_IS = (
     "the file's attributes and weights are taken as they stand; if an exporter may have got them wrong, give "
-    "the module that was exported: --module ./net.py:make"
+    "the module that was exported: --module ./FILE.py:FUNCTION"
 )
 
 
@@ -96,6 +96,10 @@ def _open(file: str, runtime: str, module: str | None) -> Network:
     if module and (file.endswith(".xml") or not _is_file(file)):
         raise GrucibleError(
             f"{file}: --module is for the ONNX file that was exported of the module"
+        )
+    if module and ":" not in module:
+        raise GrucibleError(
+            f"--module {module}: expected ./FILE.py:FUNCTION, a function that makes the module"
         )
     if not _is_file(file):
         with needing("torch", "torch", "a function that makes a module"):

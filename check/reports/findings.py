@@ -146,7 +146,8 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield each finding with its notes, then the failures that nothing explains."""
     if not diagnosis.failed:
         return
-    several = ", of which one may count under several findings" * (len(diagnosis.findings) > 1)
+    counted = sum(one.explains for one in diagnosis.findings) + diagnosis.unexplained
+    several = ", of which some count under several findings" * (counted > diagnosis.failed)
     yield from ["", f"diagnosis of {plural(diagnosis.failed, 'failure')}{several}:"]
     for finding in diagnosis.findings:
         yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
@@ -286,7 +287,7 @@ def expected_lines(report: Report) -> Iterator[str]:
         yield from wrap(f"{excuse}: say what is expected, by observed, message or diagnosis", 2)
     if idle := sum(use.not_judged for use in report.uses):
         name = "expectation names" if idle == 1 else "expectations name"
-        text = f"{idle} {name} cases that were not judged here, not all of them"
+        text = f"{idle} {name} cases that were not judged here; they may be stale"
         yield from ["", *wrap(text, 0, 2)]
     broad = [_use_lines(use, f" {_narrower(use, report)}") for use in report.uses if use.too_broad]
     yield from _section("could excuse more than fails today:", broad, "expectations")

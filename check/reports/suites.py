@@ -16,6 +16,7 @@ from ...cases.operators.semantics import one_of, stack
 from ...cases.selection import may_select
 from ...cases.strict_json import format_json
 from ...gen.formula import NO_FORMULA, equation_lines
+from ...gen.tolerances.classes import CLASSES
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import variant_called
 from ...gen.variants.variant import Variant
@@ -120,6 +121,8 @@ def word_lines(name: str) -> Iterator[str]:
         word, _, meaning = line.strip("| ").partition(" | ")
         if word == name:
             yield from wrap(f"{word}: {meaning}", 0, 2)
+    if about := {one.name: one.about for some in CLASSES.values() for one in some}.get(name):
+        yield from wrap(f"{name}, a class of arithmetic: {about}", 0, 2)
 
 
 def _misread(vectors: VectorSet, example: str, variant: Variant) -> Iterator[str]:

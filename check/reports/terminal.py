@@ -124,7 +124,7 @@ def headline(report: Report) -> str:
         f"{len(report.unexpected_passes)} passed unexpectedly": len(report.unexpected_passes),
         refusals_in_short(report.refusals): any(one.wrong for one in report.refusals),
         f"{stale} expectation{'s are' if stale > 1 else ' is'} stale": stale,
-        f"{unjudged} not judged": unjudged,
+        _unjudged(report): unjudged,
         "interrupted before the others": report.interrupted,
         "no others asked": report.stopped,
         f"in shard {report.shard} alone": report.shard != WHOLE,
@@ -136,6 +136,15 @@ def headline(report: Report) -> str:
     inputs = f"; overwrites its inputs: {', '.join(written)}" if written else ""
     remarks = "".join(f"; {dtype}: {one}" for dtype, one in report.remarks.items())
     return f"{report.verdict}: {reasons}{diagnosis_in_short(report.diagnosis)}{remarks}{inputs}"
+
+
+def _unjudged(report: Report) -> str:
+    """Count the layers that were not judged; the whole model is none of them."""
+    layers = sum(name.startswith("layer ") for name in report.unjudged)
+    parts = [f"{plural(layers, 'layer')} not judged, or not in whole"] * bool(layers)
+    return ", ".join(
+        parts + [f"{one} not judged" for one in report.unjudged if one == "the whole model"]
+    )
 
 
 def _wrong_layers(report: Report) -> str:

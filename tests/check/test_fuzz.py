@@ -504,6 +504,7 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixtu
     found = fuzzed(small_clip_ignored, 2000, advance=stop)
     assert found.interrupted
     assert found.exit_status == 130
+    assert capsys.readouterr().err == "interrupted: the report follows\n"
     assert found.counts.total() + found.undeciding + found.undrawn.total() == found.asked_to < 2000
     write(replace(found, findings=Findings()), tmp_path, None)
     assert capsys.readouterr().out.endswith("the same command with --seed 1 asks other questions\n")

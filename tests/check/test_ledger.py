@@ -44,6 +44,8 @@ def test_a_mistyped_entry_is_answered_with_the_nearest(command: Command) -> None
 
 def test_a_word_of_reports_is_explained(command: Command) -> None:
     assert command("explain", "unexplained").out.startswith("unexplained: failures that no finding")
+    for word in ("unsupported", "stale", "nonportable", "bfloat16-gemm"):
+        assert command("explain", word).out.startswith(f"{word}")
     assert command("explain", "tier").out == "tier: `required`, `ambiguous` or `nonportable`\n"
 
 

@@ -22,7 +22,7 @@ from grucible.vectors.reader import open_vectors  # noqa: E402
 from grucible.vectors.vector_set import load_vectors  # noqa: E402
 
 from . import networks  # noqa: E402
-from .conftest import Command, Ended  # noqa: E402
+from .conftest import Command, Ended, bad_usage  # noqa: E402
 
 MADE: dict[str, Callable[[Path], Path]] = {
     "enhancer": networks.enhancer,
@@ -313,6 +313,10 @@ def test_outputs_that_are_not_given_are_not_called_the_same(
     ended = command("model", models["enhancer"], "--runtime", at("mute"), "--json")
     assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
     assert "the whole model" in ended.report["model"]["unjudged"]
+    first = sentence_of(command("model", models["enhancer"], "--runtime", at("mute")).out)
+    assert first.endswith("cases passed, the whole model not judged")
+    named = command("model", models["enhancer"], "--runtime", "onnxruntime", "--module", "net.py")
+    bad_usage(named, r"--module net.py: expected \./FILE\.py:FUNCTION, a function that makes")
 
 
 def test_values_of_other_types_are_not_called_right(

@@ -34,6 +34,8 @@ BAD_USAGE: dict[str, tuple[list[str], str]] = {
         "'--timeout': '5s' is not a valid number of seconds, such as 5; see: ",
     ),
     "timeout nan": (["--runtime", NUMPY, "--timeout", "nan"], "--timeout"),
+    "timeout 10m": (["--runtime", NUMPY, "--timeout", "10m"], "'10m' is no float; expected a number such"),
+    "maxfail 1.5": (["--runtime", NUMPY, "--maxfail", "1.5"], "'1.5' is no integer; expected a number"),
     "unknown option": (["--ulps", "1"], "No such option '?--ulps.*; see: grucible check --help$"),
 }  # fmt: skip
 

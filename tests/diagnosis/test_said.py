@@ -46,6 +46,12 @@ def test_what_may_be_stands_behind_what_is_certain_with_readings_among_them() ->
     assert found == [(20, True, 119), (5, True, 119), (60, False, 119)]
 
 
+@pytest.mark.parametrize(("failed", "twice"), [(17, False), (16, True)])
+def test_only_failures_that_count_twice_are_called_so(failed: int, twice: bool) -> None:
+    first, *_ = [*diagnosis_lines(Diagnosis([finding(12), finding(5)], failed=failed))][1:]
+    assert ("several findings" in first) == twice
+
+
 def test_what_many_passing_cases_contradict_is_not_everywhere_unless_it_is_said_where() -> None:
     few, many = round(PARTLY * 40), round(PARTLY * 40) + 1
     assert not finding(40, contradicted=few).not_everywhere
