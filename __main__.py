@@ -103,7 +103,11 @@ class _Rooms(click.Group):
             if taken := found.of(command, words):
                 from .cases.console import DEFAULTS, WORDS, say
 
-                say(f"grucible: defaults from {found.place}", err=True)
+                left = "expect" in found.values and not {"expect", "runtime"} & taken.keys()
+                other = ", without expect, which is for its runtime" * (
+                    "--runtime" in words and left
+                )
+                say(f"grucible: defaults from {found.place}{other}", err=True)
                 note = f" (of {found.place}; the command line wins)"
                 ctx.meta[DEFAULTS] = {f"--{key}": note for key in taken}
                 ctx.default_map = {command.name: dict(taken.values())}

@@ -139,7 +139,10 @@ def _make_entries(left: Report, left_out: Sequence[str]) -> list[Expectation]:
     made, count = list[Expectation](), 0
     for place, (expected, ids) in enumerate(groups):
         behind = [one for _, later in groups[place + 1 :] for one in later]
-        most = min(_MAX_GLOBS, _MAX_ALL - count) if place < _MAX_GROUPS else 0
+        named = (
+            place < _MAX_GROUPS and UNEXPLAINED not in expected.diagnosis
+        )  # which would excuse anything
+        most = min(_MAX_GLOBS, _MAX_ALL - count) if named else 0
         globs, rest = find_globs(ids, [*right, *behind], most)
         count += len(globs)
         made += [replace(expected, cases=cases) for cases in (*globs, *map(literal, rest))]

@@ -22,6 +22,8 @@ _ALL = "; --report json=FILE has all of them"
 _NARROWER = 3
 """Maximum globs that are proposed in place of a glob that is too broad."""
 _TAKE_OUT = "give --write-expect in place of --expect"
+_LONGEST = 100
+"""Maximum characters of a name that is shown."""
 _KEPT = "gru-layers"
 """The folder that is proposed for the questions of a model."""
 _ACCEPTED: dict[Outcome, str] = {
@@ -138,8 +140,12 @@ def sentence(finding: Finding) -> str:
 
 
 def in_brackets(names: Sequence[str]) -> str:
-    """Write the names of misreadings, as `grucible explain` and expectations take them; "" for others."""
-    return f" [{', '.join(names)}]" * all(map(is_misreading, names))
+    """Write the names of misreadings, as `grucible explain` and expectations take them; "" for others.
+
+    That of a curve has all its heights, which nobody reads.
+    """
+    known = all(len(name) <= _LONGEST and is_misreading(name) for name in names)
+    return f" [{', '.join(names)}]" * known
 
 
 def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:

@@ -125,6 +125,22 @@ def test_what_an_expectation_cannot_name_is_unexplained() -> None:
     assert found["d",].diagnosis == found["e",].diagnosis == (UNEXPLAINED,)
 
 
+def test_what_is_unexplained_is_expected_by_id(tmp_path: Path, command: Command) -> None:
+    """All that was asked fails; a glob would excuse whatever goes wrong later, in any place."""
+    noise = (
+        "import numpy as np\nrng = np.random.default_rng(0)\ndef run(question):\n"
+        "    shape = question.inputs['initial_hidden_state'].shape\n"
+        "    return {'Ho': rng.normal(0, 3, shape).astype('float32')}\n"
+    )
+    file = tmp_path / "e.yaml"
+    (tmp_path / "noise.py").write_text(noise)
+    check(command, f"{tmp_path}/noise.py:run", "--write-expect", file, *FLOAT32)
+    entries = load_expectations(file)
+    assert len(entries) > 10
+    assert {one.diagnosis for one in entries} == {(UNEXPLAINED,)}
+    assert all(one.cases.startswith(f"{PLAIN}/float32/") and "*" not in one.cases for one in entries)
+
+
 def test_what_is_explained_is_where_it_was_found() -> None:
     finding = Finding(("clip-ignored",), "misreading", "clip ignored", 2, of=2)
     by_case = {f"{PLAIN}/{dtype}/clip0.5": finding for dtype in ("float16", "float32")}
