@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 272,
+    "top": 276,
     "cases": 6_261,
     "vectors": 2_649,
     "gen": 5_226,
     "gen/variants": 3_087,
-    "check": 17_462,
+    "check": 17_471,
     "check/diagnosis": 3_347,
-    "tests": 31_931,
+    "tests": 31_952,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_870, 214, 33_386
+PACKAGE, MODULES, WORDS = 31_883, 214, 33_386
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -138,7 +138,9 @@ def test_what_is_unexplained_is_expected_by_id(tmp_path: Path, command: Command)
     entries = load_expectations(file)
     assert len(entries) > 10
     assert {one.diagnosis for one in entries} == {(UNEXPLAINED,)}
-    assert all(one.cases.startswith(f"{PLAIN}/float32/") and "*" not in one.cases for one in entries)
+    assert all(
+        one.cases.startswith(f"{PLAIN}/float32/") and "*" not in one.cases for one in entries
+    )
 
 
 def test_what_is_explained_is_where_it_was_found() -> None:
