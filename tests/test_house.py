@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_649,
     "gen": 5_226,
     "gen/variants": 3_087,
-    "check": 17_471,
+    "check": 17_473,
     "check/diagnosis": 3_347,
     "tests": 31_952,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_883, 214, 33_386
+PACKAGE, MODULES, WORDS = 31_885, 214, 33_386
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -55,8 +55,10 @@ class Configuration(NamedTuple):
         """
         given = {word.partition("=")[0] for word in words}
         without = {key for option in given & _INSTEAD.keys() for key in _INSTEAD[option]}
-        if "--runtime" in given and "runtime" in self.values:
-            without.add("expect")  # of the file's runtime
+        if "--runtime" in given and {"runtime", "expect"} <= self.values.keys():
+            without.add("expect")
+            if any("--expect" in one.opts for one in command.params) and "--expect" not in given:
+                say(f"grucible: {self.place}: expect is for its runtime, and left out", err=True)
         found = {}
         for key, value in self.values.items():
             options = [one for one in command.params if f"--{key}" in one.opts]

@@ -64,11 +64,11 @@ def test_expectations_are_of_the_runtime_beside_them(
     (project / "grucible.toml").write_text("expect = 'known.yaml'\n")
     assert command("check", some_vectors, "--runtime", WRONG).status == 0
     (project / "grucible.toml").write_text(f"expect = 'known.yaml'\nruntime = {WRONG!r}\n")
-    assert "without expect" not in (ended := command("check", some_vectors)).err
+    assert "left out" not in (ended := command("check", some_vectors)).err
     assert ended.status == 0
     ended = command("check", some_vectors, "--runtime", WRONG)
     assert ended.status == 1
-    assert "grucible.toml, without expect, which is for its runtime" in ended.err
+    assert "grucible.toml: expect is for its runtime, and left out" in ended.err
 
 
 def test_a_trace_without_the_runtime(project: Path, command: Command) -> None:
