@@ -69,7 +69,7 @@ def check_command(
     vectors: Path | None,
     runtimes: tuple[str, ...],
     outputs: Path | None,
-    select: tuple[str, ...],
+    select: Sequence[str],
     shard: Shard,
     require: tuple[str, ...],
     strict: bool,
