@@ -182,7 +182,7 @@ def started(
 
 @contextlib.contextmanager
 def opened_with_progress(
-    what: str, path: Path | None, select: tuple[str, ...], shard: Shard = WHOLE
+    what: str, path: Path | None, select: Sequence[str], shard: Shard = WHOLE
 ) -> Iterator[tuple[VectorSet, Progress]]:
     """Open a set of vectors, and show the progress over its selected cases."""
     vectors = open_or_make(path, select, shard)
