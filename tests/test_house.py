@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_087,
     "check": 17_473,
     "check/diagnosis": 3_347,
-    "tests": 31_954,
+    "tests": 31_958,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_885, 214, 33_386
