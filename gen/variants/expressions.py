@@ -165,7 +165,7 @@ EXPRESSIONS = (
         for gate, (a, _, words) in _GATES.items()
     ),
     *(
-        Variant(f"{gate}-ignores-activation", f"the activation of {words} ignored, sigmoid used", needs=("f.chosen",),
+        Variant(f"{gate}-ignores-activation", f"sigmoid always used as the function of {words}", needs=("f.chosen",),
                 quantities={gate: partial(_sigmoid, a)})
         for gate, (a, function, words) in _GATES.items()
         if function == "f"
