@@ -18,7 +18,6 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +113,14 @@ def _break_off(*_: object) -> None:
         raise KeyboardInterrupt
 
 
-def _start_worker(over: Connection) -> None:
+def _start_worker(over: Any) -> None:
     signal.signal(signal.SIGINT, _break_off)
     threadpool_limits(1)  # the processes use all CPUs; BLAS threads would compete
     for end in (_end_with_parent, partial(_break_off_when, over)):
         threading.Thread(target=end, daemon=True).start()
 
 
-def _break_off_when(over: Connection) -> None:
+def _break_off_when(over: Any) -> None:
     """Break off all tasks once their outcomes are of no use."""
     while over.poll(None):  # an Event would wait for a process that was killed
         signal.raise_signal(signal.SIGINT)
