@@ -77,7 +77,7 @@ def find_runtime(cluster: Cluster, remote: Remote) -> tuple[str, str]:
     known = ("", "")
     for worker, one in found.items():
         if isinstance(one, Exception):
-            found_not = "import" in str(one) or "no such file" in str(one)
+            found_not = any(why in str(one) for why in ("import", "no such file", "no file"))
             where = "; name a file by its whole path, or a module that each worker finds"
             raise GrucibleError(f"worker {worker}: {one}{where * found_not}")
         if any(known) and one != known:

@@ -142,7 +142,7 @@ def test_below_a_bar_a_line_names_what_is_waited_for(monkeypatch: pytest.MonkeyP
 
     def shown() -> str:
         time.sleep(0.01)
-        return sys.stderr.getvalue()  # type: ignore[union-attr,no-any-return]
+        return sys.stderr.getvalue()  # type: ignore[union-attr]
 
     with show_progress("counting", 5):
         assert not any("grucible:" in shown() for _ in range(10))

@@ -134,7 +134,7 @@ def test_a_misreading_counts_though_another_is_named() -> None:
 def next_lengths(question: Question) -> Any:
     """Take the length of the next row; a row of length 0 hands its initial state out, as one may read it."""
     lengths = np.roll(question.inputs["sequence_lengths"], -1)
-    given = question.inputs | {"sequence_lengths": lengths}
+    given = {**question.inputs, "sequence_lengths": lengths}
     outputs = right(replace(question, inputs=given))
     outputs["Ho"][lengths == 0] = given["initial_hidden_state"][lengths == 0]
     return outputs
