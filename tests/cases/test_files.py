@@ -36,10 +36,10 @@ def test_reading_is_limited(tmp_path: Path) -> None:
 
 
 def test_a_file_beside_the_one_that_is_not_there_is_suggested(tmp_path: Path) -> None:
-    for name in ("known.yaml", "knwon.json"):
+    for name in ("known.yaml", "knownx.json"):
         (tmp_path / name).touch()
-    with pytest.raises(SpecError, match=r"knwon\.yaml: .*file \(did you mean 'known\.yaml'\?\)$"):
-        read_limited(tmp_path / "knwon.yaml", 5, SpecError, "take less")
+    with pytest.raises(SpecError, match=r"knownx\.yaml: .*file \(did you mean 'known\.yaml'\?\)$"):
+        read_limited(tmp_path / "knownx.yaml", 5, SpecError, "take less")
 
 
 def test_files_below_a_directory_are_found_once(tmp_path: Path) -> None:
