@@ -103,11 +103,7 @@ class _Rooms(click.Group):
             if taken := found.of(command, words):
                 from .cases.console import DEFAULTS, WORDS, say
 
-                left = "expect" in found.values and not {"expect", "runtime"} & taken.keys()
-                other = ", without expect, which is for its runtime" * (
-                    "--runtime" in words and left
-                )
-                say(f"grucible: defaults from {found.place}{other}", err=True)
+                say(f"grucible: defaults from {found.place}", err=True)
                 note = f" (of {found.place}; the command line wins)"
                 ctx.meta[DEFAULTS] = {f"--{key}": note for key in taken}
                 ctx.default_map = {command.name: dict(taken.values())}

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 276,
+    "top": 272,
     "cases": 6_261,
     "vectors": 2_649,
     "gen": 5_225,
@@ -27,7 +27,7 @@ LINES = {
     "tests": 31_958,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_884, 214, 33_386
+PACKAGE, MODULES, WORDS = 31_880, 214, 33_386
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
