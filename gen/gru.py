@@ -229,12 +229,17 @@ def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int)
     """Find the number of the step at each time, (…, batch, time).
 
     A row's first step is 0, its last length - 1; other times have other numbers.
-    `direction` is one word, or one per stacked case; `reverse-padded`, which no specification has, starts
-    from the last step of the time axis and so from padding.
+    `direction` is one word, or one per stacked case. Two that no specification has start from padding:
+    `reverse-padded` at the end of the time axis, and `reverse-longest` at that of the longest row.
     """
     words = np.asarray(direction)[..., None, None]
     starts, at = inputs.starts[..., None], np.arange(time)
-    last = np.where(words == "reverse-padded", time, starts + inputs.lengths[..., None]) - 1
+    ends = starts + inputs.lengths[..., None]
+    longest = ends.max(axis=-2, keepdims=True)
+    last = (
+        np.select([words == "reverse-padded", words == "reverse-longest"], [time, longest], ends)
+        - 1
+    )
     return np.where(words == "forward", at - starts, last - at)
 
 

@@ -20,14 +20,14 @@ LINES = {
     "top": 272,
     "cases": 6_261,
     "vectors": 2_649,
-    "gen": 5_225,
-    "gen/variants": 3_087,
+    "gen": 5_230,
+    "gen/variants": 3_089,
     "check": 17_473,
     "check/diagnosis": 3_347,
-    "tests": 31_958,
+    "tests": 31_959,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_880, 214, 33_386
+PACKAGE, MODULES, WORDS = 31_885, 214, 33_386
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from .activations import Activation, Parameter
 from .signature import Operator
 
-Direction = Literal["forward", "reverse", "reverse-padded"]
+Direction = Literal["forward", "reverse", "reverse-padded", "reverse-longest"]
 EmptyRow = Literal["zeros", "initial_hidden_state"]
 YOrder = Literal["time", "processing"]
 YPadding = Literal["zeros", "repeated", "repeated-from-first"]

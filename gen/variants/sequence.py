@@ -347,6 +347,8 @@ ELSEWHERE = (
             inputs=_h0(lambda h, _: _first_of_batch(h))),
     Variant("h0-left-unsorted", "rows sorted by length, the longest first, and {h0} not sorted with them",
             needs=("lengths",), between_steps=True, inputs=_unsorted_h0),
+    Variant("reverse-from-longest", "reverse started at the end of the longest row instead of the row's own end",
+            needs=("direction", "lengths"), between_steps=True, semantics=_worded({"reverse": "reverse-longest"})),
     Variant("second-from-first", "the second direction started from the last state of the first",
             needs=("axis.direction",), outputs=_second_from_first),
     Variant("each-from-h0", "every step started from {h0} instead of the state before it", needs=("axis.time",),
