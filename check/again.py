@@ -18,7 +18,7 @@ from ..cases.process import end_if_interrupted
 from ..cases.question import Question, sizes_of
 from ..vectors.block import Block
 from ..vectors.case import Answer
-from .diagnosis.finding import ASKED_AGAIN, Diagnosis, Finding
+from .diagnosis.finding import ASKED_AGAIN, ON_MORE, ON_ROWS, Diagnosis, Finding
 from .judging.case_result import AGAIN, CaseResult
 from .judging.criterion import Criterion
 from .judging.judge import judge_one
@@ -93,8 +93,9 @@ class Again:
         finding = Finding((ASKED_AGAIN,), ASKED_AGAIN, about, len(failed), len(failed))
         more = [finding] if failed else []
         if more and found.unexplained and not any(one.startswith(AGAIN) for one in found.hints):
-            hint = f"{AGAIN}, right cases go wrong: the answer depends on more than the question"
-            found = replace(found, hints=[f"{hint}, which may explain these", *found.hints])
+            rows, means = ("", ON_MORE) if unlike else (", with other rows of their batch", ON_ROWS)
+            hint = f"{AGAIN}{rows}, right cases go wrong: {means}, which may explain these"
+            found = replace(found, hints=[hint, *found.hints])
         return found.with_more(more, len(failed), dict.fromkeys(failed, finding))
 
 

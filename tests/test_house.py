@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_261,
     "vectors": 2_649,
     "gen": 5_230,
-    "gen/variants": 3_089,
-    "check": 17_473,
-    "check/diagnosis": 3_347,
-    "tests": 31_959,
+    "gen/variants": 3_104,
+    "check": 17_474,
+    "check/diagnosis": 3_350,
+    "tests": 31_963,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_885, 214, 33_386
+PACKAGE, MODULES, WORDS = 31_886, 214, 33_400
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -21,6 +21,9 @@ Names = tuple[str, ...]
 ACCEPTED = " (an accepted reading)"
 ASKED_AGAIN = "asked-again"
 """The name, and the kind, of the finding that right cases go wrong when they are asked again."""
+ON_MORE = "the answer depends on more than the question"
+ON_ROWS = "a row's answer depends on more than that row"
+"""What it means that questions, or their rows beside others, give other numbers when they are asked again."""
 NOT_THE_MODULE = "not-the-module"
 """The name, and the kind, of the finding that an exported file has something else than its module."""
 NO_VARIANTS = ("arithmetic", ASKED_AGAIN, NOT_THE_MODULE)

@@ -18,6 +18,7 @@ from ..protocol.header import Reply
 from .asked import what_tells_apart
 from .contradictions import Passing
 from .failing import FailingBlock, blocks_of, by_part, elements, is_wrong, under_readings
+from .finding import ON_MORE
 from .local import Local
 from .places import Split, elements_by_role, where
 
@@ -129,8 +130,7 @@ def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Rep
     if known.size >= FEWEST_KEPT and known.all():
         cause = ": every wrong number stands in the answer before"
     return (
-        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: the answer depends on "
-        f"more than the question{cause}"
+        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: {ON_MORE}{cause}"
     )
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 
 from ...cases.console import format_command, format_own_command
 from ...vectors.case import REQUIRED
-from ..diagnosis.finding import Diagnosis, Finding
+from ..diagnosis.finding import ON_MORE, ON_ROWS, Diagnosis, Finding
 from ..judging.case_result import AGAIN, CaseResult, mask
 from ..judging.expectations import Use, find_globs, is_misreading
 from ..refusals import Outcome, Refusal, counts
@@ -109,8 +109,8 @@ def paragraph(report: Report, result: CaseResult) -> Iterator[str]:
 def diagnosis_in_short(diagnosis: Diagnosis) -> str:
     """Return the end of the first line: the findings, if they are certain and explain all."""
     found = diagnosis.findings
-    if _depends_on_more(diagnosis):
-        return "; the answer depends on more than the question, see below"
+    if more := _depends_on_more(diagnosis):
+        return f"; {more}, see below"
     if not found or not all(finding.certain for finding in found):
         return "; what may explain it, see below" if found else ""
     if diagnosis.unexplained or len(found) > _IN_HEADLINE:
@@ -124,9 +124,9 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
     )
 
 
-def _depends_on_more(diagnosis: Diagnosis) -> bool:
-    """Say whether cases gave other numbers when they were asked again."""
-    return any(one.startswith(AGAIN) for one in diagnosis.hints)
+def _depends_on_more(diagnosis: Diagnosis) -> str:
+    """Say on what the answers depend, where cases gave other numbers when they were asked again."""
+    return next((more for more in (ON_MORE, ON_ROWS) if more in " ".join(diagnosis.hints)), "")
 
 
 def _placed(text: str, finding: Finding) -> str:
@@ -246,7 +246,7 @@ def _by_words(
 def first_to_look_at(report: Report) -> Iterator[str]:
     """Yield the command that leads to the cause of the case to start with.
 
-    No command asks one case alone where the answer depends on more than the question.
+    No command asks one case alone where its answer may depend on others.
     """
     if _depends_on_more(report.diagnosis):
         return

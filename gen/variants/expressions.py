@@ -127,6 +127,7 @@ _GATES = {
 }
 """Gates and candidate: of which pre-activation, and with which function; and in words."""
 
+_PRODUCTS = {f"p_{gate}": f"the recurrent part of {QUANTITIES[f'a_{gate}']}" for gate in "zr"}
 _ROWS: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
     "of-first-row": ("the first row of the batch, for all rows,", lambda v: np.broadcast_to(v[..., :1, :], v.shape)),
     "of-next-row": ("the next row of the batch", lambda v: np.roll(v, -1, axis=-2)),
@@ -203,8 +204,8 @@ EXPRESSIONS = (
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
             quantities=_through(Float64().sigmoid, "a_h")),
     *(
-        Variant(f"{name}-{row}", f"{QUANTITIES[name]} of {whose} used", mixes_rows=True, quantities=_through(taken, name))
-        for name in ("a_z", "a_r", "a_h", "x_h", "p_h", "u", "h", "state")  # those of gates are no others
+        Variant(f"{name}-{row}", f"{what} of {whose} used", mixes_rows=True, quantities=_through(taken, name))
+        for name, what in (QUANTITIES | _PRODUCTS).items() if name not in ("z", "r", "t")  # a gate's is its a's
         for row, (whose, taken) in _ROWS.items()
     ),
     Variant("state-overwritten", "zt (.) Ht-1 written over Ht-1 before the reset gate and the candidate are computed from it",

@@ -111,6 +111,7 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     yield _or(row == rows - 1, "in the last row of the batch")
     yield _or((row == rows - 1) & (rows > 1), "in the last of several rows of the batch")
     yield _every_second(row, "row of the batch")
+    yield _or(lengths == 1, "in rows of length 1")
     long = "in rows of length {value}"
     yield _counted(lengths, long, f"{long} or more", "in rows shorter than {value}")
     yield _or(lengths % 2, "in rows of odd length", "in rows of even length")

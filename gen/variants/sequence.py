@@ -120,6 +120,15 @@ def _last_state_past(seen: Evaluated) -> Outputs:
     return np.where(_past(seen), seen.ho[..., None, :], seen.y), seen.ho
 
 
+def _first_state_past(seen: Evaluated) -> Outputs:
+    return np.where(_past(seen), seen.inputs.h0[..., None, :], seen.y), seen.ho
+
+
+def _carried_past(seen: Evaluated) -> Outputs:
+    backwards = seen.semantics.backwards[:, :, None, None, None]
+    return np.where(backwards, _first_state_past(seen)[0], _last_state_past(seen)[0]), seen.ho
+
+
 def _padded(padding: YPadding) -> Callable[[StackedSemantics], StackedSemantics]:
     """Fill Y in another way where rows have no step."""
     return lambda s: replace(s, y_padding=padding)
@@ -341,6 +350,10 @@ ELSEWHERE = (
     ),
     Variant("Y-zeroed-to-longest", "every row computed as long as the longest, and {y} zeroed past its length afterwards",
             needs=("lengths",), outputs=_zeroed_only(_longest)),
+    Variant("Y-holds-h0", "{y} past a row's length holds {h0} instead of zeros", ledger="y-padding", needs=("lengths",),
+            outputs=_first_state_past),
+    Variant("Y-holds-carried-state", "{y} past a row's length holds the state that a masked loop carries there: the last one, "
+            "and {h0} in reverse", ledger="y-padding", needs=("lengths", "direction"), outputs=_carried_past),
     Variant("h0-past-first-row-ignored", "{h0} ignored in the rows past the first, zeros used", between_steps=True,
             inputs=_h0(lambda h, _: np.where(np.arange(h.shape[2])[:, None] > 0, 0, h))),
     Variant("h0-of-first-row", "{h0} of the first row of the batch used for every row", between_steps=True,

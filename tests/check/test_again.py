@@ -175,7 +175,7 @@ def test_what_nothing_explains_may_be_so_for_what_was_asked_before() -> None:
 
     report = verify(runtime=run, select="openvino.GRUCell-3/plain/float32/*")
     assert 0 < report.diagnosis.unexplained < report.counts["failed"]
-    assert headline(report).endswith("; the answer depends on more than the question, see below")
+    assert headline(report).endswith("; a row's answer depends on more than that row, see below")
     assert "start with: " not in report_text(report), "asked alone, each case passes"
 
 
