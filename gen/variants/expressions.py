@@ -129,7 +129,7 @@ _GATES = {
 
 _PRODUCTS = {f"p_{gate}": f"the recurrent part of {QUANTITIES[f'a_{gate}']}" for gate in "zr"}
 _ROWS: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
-    "of-first-row": ("the first row of the batch, for all rows,", lambda v: np.broadcast_to(v[..., :1, :], v.shape)),
+    "of-first-row": ("the first row of the batch, for all rows", lambda v: np.broadcast_to(v[..., :1, :], v.shape)),
     "of-next-row": ("the next row of the batch", lambda v: np.roll(v, -1, axis=-2)),
     "of-row-before": ("the row of the batch before", lambda v: np.roll(v, 1, axis=-2)),
 }  # fmt: skip
@@ -204,7 +204,7 @@ EXPRESSIONS = (
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
             quantities=_through(Float64().sigmoid, "a_h")),
     *(
-        Variant(f"{name}-{row}", f"{what} of {whose} used", mixes_rows=True, quantities=_through(taken, name))
+        Variant(f"{name}-{row}", f"{what} taken from {whose}", mixes_rows=True, quantities=_through(taken, name))
         for name, what in (QUANTITIES | _PRODUCTS).items() if name not in ("z", "r", "t")  # a gate's is its a's
         for row, (whose, taken) in _ROWS.items()
     ),
