@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_649,
     "gen": 5_230,
     "gen/variants": 3_104,
-    "check": 17_474,
+    "check": 17_487,
     "check/diagnosis": 3_350,
-    "tests": 31_963,
+    "tests": 31_981,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_886, 214, 33_400
+PACKAGE, MODULES, WORDS = 31_899, 214, 33_406
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -45,9 +45,7 @@ class ScriptBody(NamedTuple):
     needs: str
     lines: Sequence[str]
     judge: bool = True
-    prints: str = (
-        "the worst element and a verdict; exit status 0: right, 1: wrong or refused, 2: not run"
-    )
+    prints: str = "the worst element and a verdict; exit status 0: right, 1: not right, 2: not run"
 
 
 def body_of(case: Case, question: Question, name: str) -> ScriptBody:

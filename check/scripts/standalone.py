@@ -19,6 +19,9 @@ def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
             raise TypeError(f"returned a {type(given).__name__}; expected a dict")
         observed = {name: np.asarray(given[name]) for name in given}
     except BaseException as error:
+        if isinstance(error, ChildProcessError):
+            print(f"no answer: the program {error}")
+            return 1
         traceback.print_exc()
         missing = isinstance(error, ImportError)
         message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
@@ -75,23 +78,33 @@ def compare(expected: Any, tolerance: Any, observed: Any, signed_zero: bool) -> 
 def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> dict[str, Any]:
     """Return the outputs that a program gives for one question of the protocol.
 
-    Raises ImportError where the program does not start or says no hello, and ValueError for an
-    answer that breaks the protocol.
+    Raises ImportError where the program does not start or says no hello, ChildProcessError where it
+    ends badly or too late before its answer does, and ValueError for an answer that breaks the protocol.
     """
+    import signal
     import subprocess
 
-    asked, pipe = header.encode() + data, subprocess.PIPE
+    asked, pipe, bad = header.encode() + data, subprocess.PIPE, ""
     try:
         ended = subprocess.run(command, input=asked, stdout=pipe, timeout=seconds, check=False)
         answer = ended.stdout
+        if code := ended.returncode:
+            names = {-one: one.name for one in signal.Signals}
+            bad = (
+                f"died of {names.get(code, code)}" if code < 0 else f"ended with exit status {code}"
+            )
     except OSError as error:
         raise ImportError(f"the program does not start: {error}") from error
     except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
-        answer = late.stdout or b""
+        answer, bad = late.stdout or b"", f"did not answer in {seconds:g} s"
     if not answer.startswith(b"grucible "):
-        raise ImportError(f"the program does not say hello: {answer[:200]!r}")
+        why = f"the program does not say hello: {answer[:200]!r}"
+        raise ImportError(f"{why}; it {bad}" if bad else why)
     hello, head, data = [*answer.split(b"\nend\n", 2), b"", b""][:3]
-    if answer.count(b"\nend\n") < 2 or not head.startswith(b"ok"):
+    whole = answer.count(b"\nend\n") >= 2
+    if bad and not whole:
+        raise ChildProcessError(bad)
+    if not whole or not head.startswith(b"ok"):
         raise ValueError(f"no outputs, or a header without end: {hello[:100]!r} {head[:200]!r}")
     lines = head.decode(errors="backslashreplace").split("\n")
     if {line for line in lines if line.startswith("question ")} - {*header.splitlines()}:
@@ -102,6 +115,8 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
             _, name, dtype, shape, size = line.split(" ")
             if name in outputs:
                 raise ValueError(f"two outputs are called {name!a}")
+            if bad and len(data) < int(size):
+                raise ChildProcessError(bad)
             axes = [] if shape == "scalar" else [int(axis) for axis in shape.split("x")]
             outputs[name] = np.frombuffer(data[: int(size)], dtype).reshape(axes)
             data = data[int(size) :]

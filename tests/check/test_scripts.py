@@ -296,7 +296,24 @@ PROGRAMS = {
     "cut": ([HELLO, "print('ok')", OUTPUT, END, "h = h[:-1]"], 1, "refused: "),
     "not ended": ([HELLO, "print('ok')", OUTPUT], 1, "refused: "),
     "unsupported": ([HELLO, "print('unsupported \\x1b[31mBAD\\u202e')", END], 1, "refused: "),
-    "silent": ([HELLO, "sys.exit(3)"], 1, "refused: "),
+    "silent": ([HELLO, "sys.exit(3)"], 1, "no answer: the program ended with exit status 3"),
+    "dead": (
+        [HELLO, "sys.stdout.flush(); import os; os.kill(os.getpid(), 11)"],
+        1,
+        "no answer: the program died of SIGSEGV",
+    ),
+    "dead in its outputs": (
+        [
+            HELLO,
+            "print('ok')",
+            OUTPUT,
+            END,
+            "sys.stdout.flush(); import os; os.kill(os.getpid(), 6)",
+        ],
+        1,
+        "no answer: the program died of SIGABRT",
+    ),
+    "dead at its start": (["sys.exit(3)"], 2, "not run: "),
     "no hello": (["print('\\x1b[31mBAD\\u202e')", OUTPUT, END], 2, "not run: "),
     "unusable": (["print('unusable no device')", END], 2, "not run: "),
 }
@@ -312,6 +329,7 @@ def test_a_program_is_asked_and_judged(what: str, tmp_path: Path) -> None:
     result = ended(script(cases()[CELL_CASE], f"exec: {sys.executable} {file}"), tmp_path)
     assert result.returncode == status, result.stdout + result.stderr
     assert result.stdout.splitlines()[-1].startswith(last)
+    assert ("Traceback" in result.stderr) == last.startswith(("refused", "not run"))
     for text in (result.stdout, result.stderr):
         assert text.replace("\n", "").isprintable()
 
@@ -320,7 +338,7 @@ def test_a_program_that_does_not_start_or_end() -> None:
     with pytest.raises(ImportError, match="does not start"):
         standalone.answer_of(["./nothing"], "", b"", 1)
     silent = ["sh", "-c", "echo grucible 1; echo end; exec sleep 600"]
-    with pytest.raises(ValueError, match="a header without end"):
+    with pytest.raises(ChildProcessError, match=r"did not answer in 0\.2 s"):
         standalone.answer_of(silent, "", b"", 0.2)
 
 
