@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_104,
     "check": 17_487,
     "check/diagnosis": 3_350,
-    "tests": 31_981,
+    "tests": 31_983,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_899, 214, 33_406
