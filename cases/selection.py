@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from .console import DEFAULTS, Name, shorten, suggest
+from .console import DEFAULTS, Name, format_command, shorten, suggest
 from .dtypes import FLOAT_TYPES
 from .errors import GrucibleError
 from .operators import OPERATORS
@@ -220,16 +220,27 @@ def nothing_selected(
     dtypes: Sequence[str] = (),
     listing: str = "--list",
     prefixes: Iterable[str] = (),
+    unmade: int = 0,
 ) -> GrucibleError:
     """Make the error for options that select none of the cases that `grucible cases` lists.
 
-    To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/.
+    To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/. Of the cases that are
+    listed, `unmade` are selected, but are no core vectors.
     """
     context = click.get_current_context(silent=True)
     notes = context.meta.get(DEFAULTS, {}) if context else {}
     given = options_of(select, dtypes)
     named = " ".join(f"{option} {value!r}{notes.get(option, '')}" for option, value in given)
     by = f" by {shorten(named)}" if named else ""
+    if unmade:
+        mine = getattr(select, "operators", ())
+        globs = [f"{one}/*{AND}{glob}" for one in mine for glob in select] or select
+        options = [*options_of(globs, getattr(select, "dtypes", dtypes)), ("-o", "out")]
+        make = format_command("gen", (), (word for option in options for word in option))
+        return GrucibleError(
+            f"no core vector is selected by {shorten(named)}; make these ({unmade}) with: {make}, and "
+            "name out as VECTORS"
+        )
     globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]
     near = next(filter(None, (suggest_part(one, [*prefixes]) for one in globs)), "")
     return GrucibleError(

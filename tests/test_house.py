@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 272,
-    "cases": 6_261,
-    "vectors": 2_649,
+    "cases": 6_272,
+    "vectors": 2_655,
     "gen": 5_230,
     "gen/variants": 3_104,
     "check": 17_487,
     "check/diagnosis": 3_350,
-    "tests": 31_983,
+    "tests": 32_001,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_899, 214, 33_406
+PACKAGE, MODULES, WORDS = 31_916, 214, 33_406
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

@@ -108,7 +108,13 @@ class VectorSet:
 
     def nothing_selected(self, select: Sequence[str] | None = None) -> GrucibleError:
         """Make the error that globs, by default the set's own, select nothing."""
-        return nothing_selected(select or self.select, prefixes=self._prefixes)
+        from ..cases.specs.expand import expand
+        from ..cases.specs.spec_file import find_specs
+
+        chosen = select or self.select
+        specs = () if self.path else find_specs()
+        unmade = sum(len(expand(spec, select=chosen)) for spec in specs)
+        return nothing_selected(chosen, prefixes=self._prefixes, unmade=unmade)
 
     @cached_property
     def tiers(self) -> dict[str, str]:
@@ -158,12 +164,12 @@ def load_vectors(
     this format version or does not match its digests, and for two files that hold the same case. Raises
     GrucibleError if nothing is selected.
     """
-    chosen, nothing = texts("select", select), True
-    for part in open_set(None if path is None else Path(path), chosen).slices():
+    opened, nothing = open_set(None if path is None else Path(path), texts("select", select)), True
+    for part in opened.slices():
         nothing = False
         yield from part.block.cases()
     if nothing:
-        raise nothing_selected(chosen)
+        raise opened.nothing_selected()
 
 
 def _files(root: Path) -> list[tuple[Path, str]]:
