@@ -47,7 +47,7 @@ class Demand:
     answers is evaluated anew. Without `diagnose`, failures are not explained; without `again`, no case that
     passed is asked again. After `maxfail` unexpected failures, no more is asked. A `partial` demand leaves
     cases out. `layers` has the layer of a model that each case belongs to, by id: one may be wrong alone.
-    `differs` says, by layer, how an exported file is not its module there: that explains a failure.
+    `differs` says, by id, how an exported file is not its module there: that explains a failure.
     """
 
     criteria: Mapping[str, Criterion] = field(default_factory=chosen_criteria)
@@ -153,9 +153,10 @@ def explain(source: Source, seen: Seen) -> Diagnosis:
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
         found = with_large(found, failing.large, passing)
-        for layer in dict.fromkeys(layers[one] for one in seen.differing):
-            ids = [one for one in seen.differing if layers[one] == layer]
-            about, kind = f"the file's {seen.demand.differs[layer]}", NOT_THE_MODULE
+        known = {one: (layers[one], seen.demand.differs[one]) for one in seen.differing}
+        for layer, how in dict.fromkeys(known.values()):
+            ids = [one for one in known if known[one] == (layer, how)]
+            about, kind = f"the file's {how}", NOT_THE_MODULE
             more = Finding((kind,), kind, about, len(ids), len(ids), f"in layer {layer}")
             found = found.with_more([more], len(ids), dict.fromkeys(ids, more))
         return replace(found, unanswered=say_where_unanswered(seen.results, seen.asks))
@@ -236,7 +237,7 @@ class Seen:
             rows = part.rows[[row for row in passed if of(part.block.ids[row]) == layer]]
             self.passed.setdefault(layer, []).append(Passed(part.file, part.block.path, rows))
         wrong = [row for row, verdict in deciding if verdict == "failed"]
-        failed = [row for row in wrong if of(part.block.ids[row]) not in self.demand.differs]
+        failed = [row for row in wrong if part.block.ids[row] not in self.demand.differs]
         self.differing += [part.block.ids[row] for row in wrong if row not in failed]
         if failed:
             outputs = {name: array[failed] for name, array in part.observed.outputs.items()}

@@ -157,9 +157,10 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
             nothing[layers[result.id]]["NaN, infinity, or numbers near overflow"] += 1
         elif result.judged_by == "nothing":
             nothing[layers[result.id]]["more is admitted than most values are"] += 1
-    wrong = {layers[result.id] for result in report.results if result.wrong}
-    for name in seen["differs"].keys() - wrong:
-        not_judged(unjudged, name, f"it passes, but the file's {seen['differs'][name]}")
+    wrong = {result.id for result in report.results if result.wrong}
+    for case_id in seen["differs"].keys() - wrong:
+        why = f"it passes, but the file's {seen['differs'][case_id]}"
+        not_judged(unjudged, layers[case_id], why)
     for name, whys in nothing.items():
         count = whys.total()
         share = f"{count} of {plural(runs[name], 'run')} decide{'s' * (count == 1)} nothing"

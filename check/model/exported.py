@@ -131,7 +131,7 @@ class ExportedNetwork(Network):
                 )
             except (NotExpressible, QuestionError) as why:
                 self.unseen[call.name] = str(why)
-        if len(self.layers) == len(calls) and not self.differs:
+        if len(self.layers) == len(calls) and not any(one.differs for one in self.layers):
             self.notes.append(
                 "the file's GRUs have the module's attributes and weights, number by number"
             )
@@ -149,14 +149,14 @@ class ExportedNetwork(Network):
             self.notes = [
                 f"the module's weights are {question.dtype}, and are rounded to the file's {stored.dtype}"
             ]
-        if differs := "; ".join(_differences(question.attributes, inputs, stored)):
-            self.differs[call.name] = differs
+        differs = "; ".join(_differences(question.attributes, inputs, stored))
         for name in question.inputs.keys() - _WEIGHTS:
             inputs[name] = stored.inputs.get(name, question.inputs[name])
         given = {**question.given, "layout": stored.attributes["layout"]}
-        named = {f"{call.name}/{name}": array for name, array in (inputs | outputs).items()}
-        takes, gives = ({n: Tap(f"{call.name}/{n}") for n in some} for some in (inputs, outputs))
-        self.layers.append(Layer(call.name, GRU, given, takes, gives))
+        place = f"{call.name}/{len(self.layers)}"  # a layer may be called several times
+        named = {f"{place}/{name}": array for name, array in (inputs | outputs).items()}
+        takes, gives = ({n: Tap(f"{place}/{n}") for n in some} for some in (inputs, outputs))
+        self.layers.append(Layer(call.name, GRU, given, takes, gives, differs=differs))
         return named
 
 

@@ -55,7 +55,8 @@ class Tap(NamedTuple):
 class Layer(NamedTuple):
     """A GRU in a model: its name there, the operator with the attributes given, and its tensors.
 
-    It runs where each of its `conditions` has the value that stands beside it.
+    It runs where each of its `conditions` has the value that stands beside it. `differs` says how it is not
+    that of the module which was exported.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Layer(NamedTuple):
     inputs: Mapping[str, Tap]
     outputs: Mapping[str, Tap]
     conditions: Sequence[tuple[Tap, bool]] = ()
+    differs: str = ""
 
     def runs(self, values: Mapping[str, Array]) -> list[tuple[int, ...]]:
         """Find the places of the layer's runs in `values`: one of (), or those of all loops' rounds."""
@@ -114,9 +116,8 @@ class Network(ABC):
     """An opened model, and the runtime that runs it.
 
     `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
-    that are not among `layers`; `differs` says how a layer is not the one of the module that was exported;
-    `notes` are lines for the report. `seen` says where `run_visibly` finds its outputs, and `plain` whose
-    those of `run` are. `none` says what a model without any recurrent layer has.
+    that are not among `layers`; `notes` are lines for the report. `seen` says where `run_visibly` finds its
+    outputs, and `plain` whose those of `run` are. `none` says what a model without any recurrent layer has.
     """
 
     seen, plain = "with its values visible", "the plain run's"
@@ -128,7 +129,6 @@ class Network(ABC):
         self.layers: list[Layer] = []
         self.unseen: dict[str, str] = {}
         self.more: Counter[str] = Counter()
-        self.differs: dict[str, str] = {}
         self.notes: list[str] = []
 
     @abstractmethod

@@ -34,8 +34,8 @@ def observe_model(
     """Run a model; return its layers' questions and outputs as a suite of foreign cases.
 
     `inputs` is an .npz file, or None to draw them at `sizes`, a JSON object; `module` makes what the file was
-    exported of, if given. The tree also has the `runtime` with its version, the layer of each case, why
-    layers are not judged, how they differ from the module's, and notes. Raises GrucibleError for a model,
+    exported of, if given. The tree also has the `runtime` with its version, the layer of each case and how
+    it differs from the module's, why layers are not judged, and notes. Raises GrucibleError for a model,
     inputs or a runtime that cannot be used.
     """
     theme = as_word(Path(file).stem if _is_file(file) else file.rpartition(":")[2])
@@ -51,7 +51,7 @@ def observe_model(
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
     unjudged |= {"the whole model": compared} if far else {}
     notes = [note, compared, *network.notes, *[_AS_IS] * (_is_file(file) and not module)]
-    layers: list[str] = []
+    layers: list[Layer] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     names = [*dict.fromkeys(layer.name for layer in network.layers)]
     for name in names:
@@ -70,12 +70,12 @@ def observe_model(
         raise GrucibleError(
             f"{file}: none of its GRUs can be judged; {'; '.join(map(': '.join, unjudged.items()))}"
         )
-    named = dict(zip((case["id"] for case in tree["cases"]), layers, strict=True))
+    cases = dict(zip((case["id"] for case in tree["cases"]), layers, strict=True))
     return tree | {
         "runtime": [runtime, network.version],
-        "layers": named,
+        "layers": {one: layer.name for one, layer in cases.items()},
         "unjudged": unjudged,
-        "differs": network.differs,
+        "differs": {one: layer.differs for one, layer in cases.items() if layer.differs},
         "notes": notes,
     }
 
@@ -150,7 +150,7 @@ def _case(
     layer: Layer,
     values: Arrays,
     run: tuple[int, ...],
-    layers: list[str],
+    layers: list[Layer],
     unjudged: dict[str, str],
 ) -> ForeignCase:
     """Make the case of a run; note its layer, or why it is not judged."""
@@ -160,7 +160,7 @@ def _case(
         why = str(error) if isinstance(error, QuestionError) else format_error(error)
         not_judged(unjudged, layer.name, why)
         raise QuestionError(why) from None
-    layers.append(layer.name)
+    layers.append(layer)
     return ForeignCase(question, outputs)
 
 

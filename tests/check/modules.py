@@ -172,6 +172,22 @@ class Enhancer(nn.Module):
         return torch.sigmoid(x)
 
 
+class Again(nn.Module):
+    """A GRU that is called again, behind another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.gru, self.other = nn.GRU(6, 6), nn.GRU(6, 6)
+
+    def forward(self, x: Any) -> Any:
+        return self.gru(self.other(self.gru(x)[0])[0])[0]
+
+
+def again() -> nn.Module:
+    return Again()
+
+
 def enhancer() -> nn.Module:
     return Enhancer()
 

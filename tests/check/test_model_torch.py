@@ -211,6 +211,40 @@ def test_cells_are_not_exported_as_a_gru(inputs: Path, tmp_path: Path, command: 
     )
 
 
+@pytest.fixture
+def again(tmp_path: Path) -> Path:
+    """A file of the module that calls a GRU twice."""
+    pytest.importorskip("onnxruntime")
+    out = tmp_path / "again.onnx"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(modules.again().eval(), (torch.zeros(4, 2, 6),), out, dynamo=False)
+    return out
+
+
+@pytest.mark.parametrize(("node", "call"), [(0, "gru-run1"), (1, "other"), (2, "gru-run2")])
+def test_each_call_is_judged_by_what_it_got_and_gave(
+    node: int, call: str, again: Path, command: Command
+) -> None:
+    """Of two calls of a layer, a runtime or the file may have one wrong."""
+    import onnx
+
+    model, ask = onnx.load(again), ("--module", made("again"), "--json")
+    nodes = [one for one in model.graph.node if one.op_type == "GRU"]
+    wrong = onnx_at(f"reset_of_{nodes[node].name}")
+    by_runtime = command("model", again, "--runtime", wrong, *ask).report
+    _without_reset_after(nodes[node], None)
+    onnx.save(model, again)
+    by_file = command("model", again, "--runtime", "onnxruntime", *ask).report
+    for found in (by_runtime, by_file):
+        failed = [case["id"] for case in found["cases"] if case["verdict"] != "passed"]
+        assert [one.rpartition("/")[2] for one in failed] == [call]
+    assert [one["names"] for one in by_runtime["diagnosis"]] == [["lbr-ignored"]]
+    [found] = by_file["diagnosis"]
+    assert "the file's linear_before_reset is 0" in found["about"]
+    assert found["where"] == f"in layer {call.partition('-')[0]}"
+
+
 def _kept(_: Any, __: Any) -> None:
     """Leave the node as it was exported."""
 
