@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_655,
     "gen": 5_230,
     "gen/variants": 3_104,
-    "check": 17_487,
+    "check": 17_489,
     "check/diagnosis": 3_350,
-    "tests": 32_001,
+    "tests": 32_051,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_916, 214, 33_406
+PACKAGE, MODULES, WORDS = 31_918, 214, 33_415
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""
