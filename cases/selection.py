@@ -238,7 +238,7 @@ def nothing_selected(
         options = [*options_of(globs, getattr(select, "dtypes", dtypes)), ("-o", "out")]
         make = format_command("gen", (), (word for option in options for word in option))
         return GrucibleError(
-            f"no core vector is selected by {shorten(named)}; make these ({unmade}) with: {make}, and "
+            f"no core vector is selected by {shorten(named)}; make the others ({unmade}) with: {make}, and "
             "name out as VECTORS"
         )
     globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]

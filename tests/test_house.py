@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_104,
     "check": 17_489,
     "check/diagnosis": 3_350,
-    "tests": 32_051,
+    "tests": 32_057,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_918, 214, 33_415

@@ -63,7 +63,7 @@ def _report_place(_: click.Context, __: click.Parameter, value: str | None) -> P
               help="YAML list of known failures, as `check` takes it.")  # fmt: skip
 @click.option(
     "--replay",
-    type=options.PATH,
+    type=click.Path(exists=True, path_type=Path),
     metavar="VECTORS",
     help="Ask the questions of these vector files first, such as those in DIR.",
 )
@@ -108,8 +108,8 @@ def fuzz_command(
     number; `show`, `trace` and `shrink` make the question anew. What fails is shrunk and written to DIR, as
     vectors that `check` takes. Ctrl-C ends it with a report, and cases are written as they are, not shrunk.
 
-    Exit status 0: no new finding; 1: a new finding, or nothing was compared; 2: bad usage or input; 70: an
-    error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
+    Exit status 0: no unexpected finding; 1: an unexpected one, or nothing was compared; 2: bad usage or
+    input; 70: an error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
     """
     if space:
         for name in operators or OPERATORS:
@@ -219,7 +219,7 @@ def fuzz_headline(found: Fuzzed) -> str:
     }
     words = ", ".join(text for text, holds in parts.items() if holds)
     compared = counts["passed"] + counts["failed"]
-    first = plural(new, "new finding") if new else "no new finding"
+    first = plural(new, "unexpected finding") if new else "no unexpected finding"
     first = first if new or compared else "nothing was compared"
     return f"{first} in {asked}: {words}"
 
@@ -246,7 +246,7 @@ def fuzz_lines(found: Fuzzed) -> Iterator[str]:
 def _finding(one: FuzzFinding) -> Iterator[str]:
     """Yield the lines of a finding: what it is, where, and the smallest cases that show it."""
     yield ""
-    kind = "new" if one.new else "expected"
+    kind = "unexpected" if one.new else "expected"
     yield from wrap(f"{kind}, {plural(one.count, 'case')}: {one.about}", 0, 4)
     places = ", ".join(f"{' '.join(place)} ({n})" for place, n in one.where.most_common())
     yield from wrap(places, 2, 4)

@@ -26,6 +26,7 @@ from grucible.cases.operators.signature import ABSENT
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
 from grucible.check.cli.fuzzing import _write as write
+from grucible.check.cli.fuzzing import fuzz_lines
 from grucible.check.found import _found_before, write_found
 from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
@@ -238,7 +239,7 @@ def test_a_right_kernel_gives_no_finding_and_no_promise(command: Command, tmp_pa
     ended = command("fuzz", "--runtime", f"{module}:run", "--operator", CELL, "--cases", 40,
                     "--jobs", 1, "-o", tmp_path / "found")  # fmt: skip
     assert ended.status == 0
-    assert ended.out.startswith("no new finding in ")
+    assert ended.out.startswith("no unexpected finding in ")
     assert "conforms" not in ended.out
     assert not (tmp_path / "found").exists()
 
@@ -266,6 +267,9 @@ def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
     again = fuzzed(run, 1, replay=open_or_make(path))
     assert (again.replayed, again.new) == (len(ids), [])
     once_more = fuzzed(small_clip_ignored, 1, replay=open_or_make(path))
+    assert not {"new", "new,"} & {
+        *" ".join(fuzz_lines(once_more)).split()
+    }  # the file has it already
     both = ([*once_more.new], [one])  # shrunk cases alone make nothing certain
     seen, first = ([each.about.removeprefix("perhaps: ") for each in some] for some in both)
     assert seen == first
@@ -611,6 +615,8 @@ def test_a_program_is_asked_what_its_hello_names(command: Command, tmp_path: Pat
     [row] = re.findall(r"^(\w+\.[\w-]+) +(\w+) +\S+ +\d+ .*$", printed, re.M)
     assert row == ("openvino.GRUSequence-5", "float32")
     assert f"grucible check {out / 'openvino.GRUSequence-5.h5'} --runtime 'exec: " in printed
+    nowhere = command(*asked, "--replay", tmp_path / "nothere").said_in_one_line()
+    assert "'--replay': Path" in nowhere
     nothing = command(*asked, "--operator", CELL).said_in_one_line()
     assert "the program's hello names openvino.GRUSequence-5 alone; leave --operator out" in nothing
 

@@ -282,5 +282,5 @@ def test_fuzz_writes_its_report(command: Command, tmp_path: Path) -> None:
                         "--report", f"json={tmp_path / str(one)}.json")  # fmt: skip
         assert ended.status == 0
     ended = command("report", tmp_path / "2.json", tmp_path / "1.json")
-    assert ended.out.startswith("no new finding in ")
+    assert ended.out.startswith("no unexpected finding in ")
     assert "expected json=FILE" in command("fuzz", "--report", "x").said_in_one_line()
