@@ -115,22 +115,19 @@ def case_called(case_id: str, paths: tuple[Path, ...] = ()) -> CaseSpec:
                 return cases[0]
         elif found and found[0] in spec.model.dtypes:
             return RandomSpace(spec).case(*found)
-    if Path(case_id).exists():
-        raise GrucibleError(f"{case_id} is a file; name one of its cases behind it")
     where = f"{paths[0]}" if paths else "grucible's case specs"
     raise GrucibleError(f"no case of {where} is called {case_id!r}{_suggest_id(case_id, paths)}")
 
 
 def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
-    """Suggest the operator, the theme or the id that is most like a mistaken one of case specs."""
+    """Suggest the id that is most like a mistaken one of case specs."""
     if case_id.count("/") < 3:
         return "; an id has four parts, as onnx.GRU-14/plain/float32/default has"
-    every = [*find_specs(paths)]
-    if near := suggest_part(case_id, [one.prefix for one in every]):
-        return near
-    mine = [one for one in every if case_id.startswith(one.prefix)]
-    if any(map(_is_random, mine)):
-        return "; in a random space, ids end with DTYPE/SEED-NUMBER"
+    every = [*find_specs(paths), *(usual_space(one).spec for one in OPERATORS if not paths)]
+    near = suggest_part(case_id, [one.prefix for one in every]) or case_id
+    mine = [one for one in every if one.prefix in near]
+    for spec in filter(_is_random, mine):
+        return f"; ids of a random space are as {spec.prefix}DTYPE/SEED-NUMBER"
     return suggest(case_id, [one.id for spec in mine for one in expand(spec)])
 
 

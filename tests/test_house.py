@@ -20,14 +20,14 @@ LINES = {
     "top": 272,
     "cases": 6_272,
     "vectors": 2_655,
-    "gen": 5_230,
+    "gen": 5_227,
     "gen/variants": 3_104,
-    "check": 17_489,
+    "check": 17_490,
     "check/diagnosis": 3_350,
-    "tests": 32_057,
+    "tests": 32_068,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 31_918, 214, 33_415
+PACKAGE, MODULES, WORDS = 31_916, 214, 33_428
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

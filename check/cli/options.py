@@ -153,13 +153,14 @@ RUNTIME_HELP = (
 def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
     """Split `[VECTORS] CASE` into the vectors, None for the core ones, and the id or glob of the case.
 
+    VECTORS alone stand for their only case.
     Raises click.UsageError for more words, and for an empty word.
     """
     if len(words) > 2:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
     if not all(words):
         raise click.UsageError("an empty text is no case and no path; was a variable not set?")
-    *before, case = words
+    *before, case = (*words, "*") if len(words) == 1 and Path(words[0]).exists() else words
     if before and Path(case).exists() and not Path(before[0]).exists():
         before, case = [case], before[0]  # given in the wrong order
     return (Path(before[0]) if before else None), case

@@ -93,6 +93,7 @@ def test_show_nothing(wanted: str, some_vectors: Path, command: Command) -> None
         ("onnx.GRU-14/plain/float32/defualt", "onnx.GRU-14/plain/float32/default"),
         ("onnx.GRU-14/plain/float32/clip", "onnx.GRU-14/plain/float32/clip0.5"),
         ("onnx.GRU-14/plain/fp32/default", "onnx.GRU-14/plain/float32/default"),
+        ("onnx.GRU-14/plan/fp32/defualt", "onnx.GRU-14/plain/float32/default"),
     ],
 )
 def test_a_mistaken_id_is_answered_with_the_nearest(
@@ -122,9 +123,19 @@ def test_an_id_is_no_place_of_vectors(command: Command) -> None:
     assert "or --select GLOB" in said
 
 
-def test_a_file_without_a_case_is_said_to_be_one(some_vectors: Path, command: Command) -> None:
+@pytest.mark.parametrize("number", ["fuzz/float32/0-x", "fuz/float32/0-1"])
+def test_no_id_that_is_not_there_is_suggested(number: str, command: Command) -> None:
+    said = command("show", f"{SEQUENCE}/{number}").said_in_one_line()
+    assert said.endswith(f"; ids of a random space are as {SEQUENCE}/fuzz/DTYPE/SEED-NUMBER\n")
+
+
+def test_vectors_alone_stand_for_their_only_case(some_vectors: Path, command: Command) -> None:
     said = command("show", some_vectors).said_in_one_line()
-    assert said == f"grucible: {some_vectors} is a file; name one of its cases behind it\n"
+    assert said.startswith("grucible: 6 cases match '*'; name one, such as ")
+    file = next(one for one in some_vectors.rglob("*.h5") if len([*load_vectors(one)]) == 1)
+    [only] = load_vectors(file)
+    assert command("show", file).out.splitlines()[0] == only.id
+    assert command("trace", file).out.startswith(only.id)
 
 
 def test_show_several(some_vectors: Path, command: Command) -> None:
