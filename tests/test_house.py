@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_104,
     "check": 17_490,
     "check/diagnosis": 3_350,
-    "tests": 32_068,
+    "tests": 32_070,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 31_916, 214, 33_428

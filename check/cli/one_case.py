@@ -13,7 +13,7 @@ from ...cases.console import format_command, put, say, show_progress
 from ...cases.errors import GrucibleError
 from ...cases.files import FORCE, check_replaceable, is_forced, write_whole
 from ...cases.process import interruption_status
-from ...cases.question import Question
+from ...cases.question import Question, shapes
 from ...cases.selection import literal
 from ...gen.making import open_or_make
 from ...gen.posed import Posed, write_answered
@@ -202,9 +202,7 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     yield from wrap(smaller if last else "nothing of it can be left out", indent=0, more=2)
     yield from ("", "what is left fails:", f"  {found.question.id}")
     yield from wrap(how_far_off(found.result), indent=4)
-    inputs = found.question.inputs.items()
-    sizes = ", ".join(f"{name} {'x'.join(map(str, array.shape))}" for name, array in inputs)
-    yield from wrap(f"inputs: {sizes}", indent=4, more=6)
+    yield from wrap(f"inputs: {shapes(found.question.inputs)}", indent=4, more=6)
     ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
     late = f"; {ended} before it was as small as can be" if ended else ""
     yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0)

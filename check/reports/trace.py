@@ -121,6 +121,8 @@ def _wrong_in_words(found: Deviation) -> str:
         return "at which step they go wrong is unknown: the other states are not handed out"
     if not wrong:
         return "by itself no step is off by much: coarse arithmetic, rounded weights, or an inexact function"
+    if wrong == total == 1:
+        return "its only step is wrong"
     if wrong == total:
         return f"every step is wrong by itself, from the observed state before it: all {total}"
     if wrong == 1:

@@ -233,6 +233,8 @@ def test_the_command_writes_vectors_that_fail_too(
     assert max(len(line) for line in lines if " " in line.strip()) <= 80
     [small_case] = load_vectors(file)
     assert small_case.id == shrunk_id(SEQUENCE)
+    assert "sequence_lengths (1,)" in ended.out
+    assert "its only step is wrong\n" in command("trace", file, "--runtime", runtime).out
     assert command("check", file, "--runtime", runtime, "--recompute", "1").status == 1
     assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
     again = command("shrink", file, "*", "--runtime", f"{HERE / 'numpy_gru.py'}:run", "-o", file)
