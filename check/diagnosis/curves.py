@@ -61,12 +61,14 @@ def find_other_function(
     if len(each) != 1:
         return []
     [(asked, variant, about)] = each
-    helped, asking = local.helped([variant], MOST_LEFT, left | done), np.zeros_like(left)
-    for start, one in local.steps_among(done):
+    helped = local.helped([variant], MOST_LEFT, left | done)
+    asking, unclipped = np.zeros((2, len(left)), bool)
+    for start, one in local.steps_among(left | done):
         asking[start + one.stack.rows] = _asks(one, asked)
+        unclipped[start + one.stack.rows] = np.isinf(one.stack.semantics.clip).all(axis=(1, 2))
     otherwise = int((asking & done & ~helped).sum())
     explains = int((left & helped).sum())
-    if not explains:
+    if not (left & helped & unclipped).any():  # else the clip may be what is wrong
         return []
     finding = Finding(
         names=(variant.name,),

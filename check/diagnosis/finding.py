@@ -194,15 +194,18 @@ def finding_by_case(
     found: Sequence[Explanation],
     besides: Sequence[tuple[Finding, Array]],
 ) -> dict[str, Finding]:
-    """Find for each case, by id, the simplest that explains it: the fewest variants, preferably of a finding.
+    """Find for each case, by id, a certain finding that explains it, or else the simplest explanation.
 
-    `besides` are findings without variants, with their cases.
+    That is of the fewest variants, preferably of a finding. `besides` are findings without variants, with
+    their cases.
     """
     known = {name for finding in findings for name in finding.names}
-    uncertain = {finding.names for finding in findings if not finding.certain}
+    sure = {finding.names for finding in findings if finding.certain}
+    uncertain = {finding.names for finding in findings} - sure
 
-    def order(one: Explanation) -> tuple[int, bool, int]:
-        return (len(one.names), not known.issuperset(one.names), -one.explains)
+    def order(one: Explanation) -> tuple[bool, int, bool, int]:
+        rest = len(one.names), not known.issuperset(one.names), -one.explains
+        return (one.names not in sure, *rest)
 
     by_case: dict[str, Finding] = {}
     for one in sorted(found, key=order):

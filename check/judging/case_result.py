@@ -25,8 +25,9 @@ CaseVerdict = Literal["passed", "failed", "unsupported", "missing", "error"]
 VARYING = re.compile(rf"\b(?:{'|'.join(NUMPY_TYPES)})\b|\d+(?:\.\d+)?")
 """Numbers and dtypes in a message."""
 DECIDING = ("required", "ambiguous")
-AGAIN = "asked again"
-"""The beginning of the message of a case that went wrong when it was asked again."""
+AGAIN, FOLLOWS = "asked again", "this case follows"
+"""The beginnings of messages of cases that pass by themselves, but go wrong when they are asked again, or
+follow another reading than others."""
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes whose cases are plainer than all others, the plainest first."""
 

@@ -149,7 +149,8 @@ class Comparison(NamedTuple):
     `ratio` (n,) is 0 for equal elements and infinite where a difference meets a zero tolerance, a
     NaN or an infinity; a case passes if `ratio` ≤ 1. `output` (n,) and `element` (n,) say which
     output and which flat element is the worst; `difference`, `ulps` and `expected` (n,) are of that element.
-    `stepwise` (n,) says that it is the worst given the state before its step.
+    `stepwise` (n,) says that it is the worst given the state before its step. `wrong` (n,) counts elements of
+    a larger ratio than 1.
     """
 
     ratio: Array
@@ -159,6 +160,7 @@ class Comparison(NamedTuple):
     element: Array
     expected: Array
     stepwise: Array
+    wrong: Array
 
     def worse(self, steps: Comparison) -> Comparison:
         """Take, of each case, the worse of this and a comparison of single steps."""
@@ -236,4 +238,5 @@ class Differences:
         output = np.searchsorted(self._ends, place, side="right")
         element = place - np.concatenate([[0], self._ends])[output]
         nowhere = np.zeros(len(ratio), bool)
-        return Comparison(ratio[rows, place], worst, ulps, output, element, at, nowhere)
+        wrong = (ratio > 1.0).sum(axis=1)
+        return Comparison(ratio[rows, place], worst, ulps, output, element, at, nowhere, wrong)

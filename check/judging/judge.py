@@ -19,13 +19,13 @@ from ...gen.tolerances.classes import CLASSES
 from ...vectors.block import Block
 from ...vectors.case import Answer
 from ..observed.source import Observed
-from .case_result import DECIDING, CaseResult
+from .case_result import DECIDING, FOLLOWS, CaseResult
 from .criterion import Comparison, Criterion, Demanded, Differences
 from .grade import Grade, ways_of_judging
 from .noise import Noise, measure
 from .single_steps import step_answers
 
-MIXED, _FOLLOWS = "two readings of one ambiguous point", "this case follows"
+MIXED = "two readings of one ambiguous point"
 """The beginnings of the messages about a runtime that follows two readings, and about its cases."""
 
 
@@ -163,9 +163,13 @@ def _judge(
     block: Block,
     observed: Observed,
 ) -> CaseResult:
-    """Judge a case that gave outputs, under the first reading that it passes, else under the nearest."""
+    """Judge a case that gave outputs, under the first reading that it passes, else under the nearest.
+
+    That is the one of fewest wrong elements, as a trace takes it.
+    """
     passing = tuple(reading for reading, one in worst.items() if one.passed[row])
-    reading = passing[0] if passing else min(worst, key=lambda one: worst[one].ratio[row])
+    near = min(worst, key=lambda one: (worst[one].wrong[row], worst[one].ratio[row]))
+    reading = passing[0] if passing else near
     found, expected = worst[reading], block.answers[reading].outputs
     name = list(expected)[found.output[row]]
     place = np.unravel_index(found.element[row], expected[name].shape[1:])
@@ -228,22 +232,22 @@ def one_reading(results: Sequence[CaseResult]) -> tuple[list[CaseResult], list[M
         if result.decides and result.verdict == "passed":
             for ledger in result.followed:
                 deciding.setdefault((_owner(result), ledger), []).append(result)
-    most, mixed = {}, []
+    most: dict[tuple[str, str], tuple[ReadingNames, str]] = {}
+    mixed = []
     for point, some in deciding.items():
         ledger = point[1]
         counts = Counter(result.followed[ledger] for result in some)
         if len(counts) > 1:
-            most[point] = max(counts, key=lambda reading: (counts[reading], reading == STORED))
-            [other] = counts.keys() - {most[point]}
-            mixed.append(
-                Mixed(ledger, most[point], other, counts[other], len(some), some[0].operator)
-            )
+            wanted = max(counts, key=lambda reading: (counts[reading], reading == STORED))
+            most[point] = wanted, f"{counts[wanted]} of {len(some)} cases"
+            [other] = counts.keys() - {wanted}
+            mixed.append(Mixed(ledger, wanted, other, counts[other], len(some), some[0].operator))
     return ([_deviating(result, most) for result in results] if most else list(results)), mixed
 
 
 def judged_alone(result: CaseResult) -> CaseResult:
     """Let a case that fails only for the reading of other cases pass again."""
-    if result.verdict != "failed" or not result.message.startswith(_FOLLOWS):
+    if result.verdict != "failed" or not result.message.startswith(FOLLOWS):
         return result
     return replace(result, verdict="passed", message="")
 
@@ -252,18 +256,20 @@ def _owner(result: CaseResult) -> str:
     return result.operator.partition(".")[0]
 
 
-def _deviating(result: CaseResult, most: dict[tuple[str, str], ReadingNames]) -> CaseResult:
-    """Fail a case that passed under another reading than the most frequent one."""
+def _deviating(
+    result: CaseResult, most: Mapping[tuple[str, str], tuple[ReadingNames, str]]
+) -> CaseResult:
+    """Fail a case that passed under another reading than the most frequent one; `most` counts its cases."""
     if not (result.decides and result.verdict == "passed"):
         return result
     for ledger, reading in result.followed.items():
-        wanted = most.get((_owner(result), ledger), reading)
+        wanted, cases = most.get((_owner(result), ledger), (reading, ""))
         if reading != wanted:
             return replace(
                 result,
                 verdict="failed",
                 holds=(),  # the tolerances hold only under a reading that does not count here
-                message=f"{_FOLLOWS} {_named(reading, ledger)}; most cases that touch {ledger} follow "
+                message=f"{FOLLOWS} {_named(reading, ledger)}; {cases} that touch {ledger} follow "
                 f"{_named(wanted, ledger)}",
             )
     return result

@@ -10,7 +10,7 @@ from itertools import chain
 from ...cases.console import format_command, format_own_command
 from ...vectors.case import REQUIRED
 from ..diagnosis.finding import ON_MORE, ON_ROWS, Diagnosis, Finding
-from ..judging.case_result import AGAIN, CaseResult, mask
+from ..judging.case_result import AGAIN, FOLLOWS, CaseResult, mask
 from ..judging.expectations import Use, find_globs, is_misreading
 from ..refusals import Outcome, Refusal, counts
 from ..report import CORE, Report
@@ -77,8 +77,8 @@ def leading_command(
 
 
 def may_trace(dtype: str, required: object, message: str) -> bool:
-    """Say whether `trace` judges a case as its report did: by the usual class, and asked once."""
-    return required == REQUIRED.get(dtype) and not message.startswith(AGAIN)
+    """Say whether `trace` judges a case as its report did: by the usual class, asked once, and by itself."""
+    return required == REQUIRED.get(dtype) and not message.startswith((AGAIN, FOLLOWS))
 
 
 def unsaved_command(case_id: str) -> str:

@@ -53,9 +53,9 @@ def _blended(name: str, formula: str, blend: Expression) -> Variant:
     )
 
 
-def _activated_twice(of: str, function: str) -> dict[str, Expression]:
-    """Apply a function, `f` or `g`, to what is a quantity without that."""
-    return {of: lambda q: Float64().activation(q[function], q[of], q["clip"])}
+def _activated(name: str, of: str, function: str) -> dict[str, Expression]:
+    """Make a quantity of another, or of what it is itself so far, by a function, `f` or `g`."""
+    return {name: lambda q: Float64().activation(q[function], q[of], q["clip"])}
 
 
 def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
@@ -144,7 +144,7 @@ EXPRESSIONS = (
             quantities={"state": lambda q: q["h"]}),
     Variant("state-zero", "the state left zero", quantities={"state": lambda q: 0 * q["h"]}),
     Variant("state-g", "the activation of the candidate applied to the new state too",
-            quantities=_activated_twice("state", "g")),
+            quantities=_activated("state", "state", "g")),
     Variant("z-for-r", "the update gate used where the reset gate belongs", quantities={"r": lambda q: q["z"]}),
     *(
         Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", quantities=_through(np.square, gate))
@@ -152,7 +152,7 @@ EXPRESSIONS = (
     ),
     *(
         Variant(f"{gate}-activated-twice", f"the activation of {words} applied twice",
-                quantities=_activated_twice(gate, function))
+                quantities=_activated(gate, gate, function))
         for gate, (_, function, words) in _GATES.items()
     ),
     *(
@@ -164,6 +164,12 @@ EXPRESSIONS = (
         Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
                 quantities={gate: itemgetter(a)})
         for gate, (a, _, words) in _GATES.items()
+    ),
+    *(
+        Variant(f"{gate}-with-g", f"the activation of the candidate used for {words} too",
+                quantities=_activated(gate, a, "g"))
+        for gate, (a, function, words) in _GATES.items()
+        if function == "f"
     ),
     *(
         Variant(f"{gate}-ignores-activation", f"sigmoid always used as the function of {words}", needs=("f.chosen",),
