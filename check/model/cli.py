@@ -161,6 +161,10 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
     for case_id in seen["differs"].keys() - wrong:
         why = f"it passes, but the file's {seen['differs'][case_id]}"
         not_judged(unjudged, layers[case_id], why)
+    for name, why in (
+        {} if wrong else seen["apart"]
+    ).items():  # what follows a wrong layer is other
+        not_judged(unjudged, name, f"it passes, but {why}")
     for name, whys in nothing.items():
         count = whys.total()
         share = f"{count} of {plural(runs[name], 'run')} decide{'s' * (count == 1)} nothing"

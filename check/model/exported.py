@@ -2,14 +2,15 @@
 
 A layer's question has the module's attributes and weights, and the input that the file's node got. So a layer
 that was exported as something else is wrong, although its node is right for itself. What the file stores is
-also compared with the module, number by number.
+also compared with the module, number by number, and what the node got, as far as other kernels may be off.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count, product
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,14 @@ from ...cases.console import format_error
 from ...cases.conversion import NotExpressible, ask
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError
-from ...cases.operators.layout import gru_inputs
+from ...cases.operators.layout import gru_inputs, mask_of
 from ...cases.operators.onnx import GRU
 from ...cases.operators.torch import GRU as TORCH_GRU
 from ...cases.question import Question, QuestionError
 from ..reports.text import plural
 from ..runtimes.posed import TORCH
 from ..runtimes.torch import make_file
-from .network import Layer, Network, Tap
+from .network import SAME, Layer, Network, Tap, distance
 from .onnx_graph import OnnxNetwork
 from .torch_module import TorchNetwork
 
@@ -66,6 +67,7 @@ class ExportedNetwork(Network):
             )
         self._module = TorchNetwork(module or file, "torch")
         self._exported = OnnxNetwork(file, runtime) if module else None
+        self._outputs = self._exported.outputs if self._exported else []
         self.ports = (self._exported or self._module).ports
         self.version = (
             self._exported.version if self._exported else f"{self._module.version} and onnxruntime"
@@ -107,14 +109,19 @@ class ExportedNetwork(Network):
     def run(self, feeds: Arrays) -> Arrays:
         """Call the module; its outputs are what the file's must be."""
         found = self._module.run(self._feeds(feeds))
-        return {f"output {number}": array for number, array in enumerate(found.values(), 1)}
+        return self._named(found)
+
+    def _named(self, outputs: Arrays) -> Arrays:
+        """Name outputs as the user's file does, by their order; it may lack the last."""
+        names = chain(self._outputs, (f"output {at}" for at in count(len(self._outputs))))
+        return dict(zip(names, outputs.values(), strict=False))
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
         """Run module and file; a layer has the module's weights, and what its node got and gave."""
         asked = self._module.run_visibly(self._feeds(feeds))
         exported, given = self._file(feeds)
         own, values = exported.run(given), exported.run_visibly(given)
-        found = {f"output {number}": array for number, array in enumerate(own.values(), 1)}
+        found = self._named(own)
         calls = [one for one in self._module.layers if one.operator is TORCH_GRU]
         cells = {one.name for one in self._module.layers if one.operator is not TORCH_GRU}
         self.unseen |= exported.unseen | self._module.unseen
@@ -124,40 +131,104 @@ class ExportedNetwork(Network):
             why = f"the file has {len(exported.layers)} GRU nodes for {layers} of the module"
             self.unseen |= {one.name: why for one in calls}
             return found
-        for call, node in zip(calls, exported.layers, strict=True):
-            try:
-                found |= self._pair(
-                    call, ask(call.question(asked, ())[0], GRU).question, node, values
+        asks = [_question(one, asked) for one in calls]
+        gives = [_question(one, values) for one in exported.layers]
+        for at, its in enumerate(_pairs(asks, gives)):
+            question, stored = asks[at], gives[its]
+            if isinstance(question, Question) and isinstance(stored, Question):
+                found |= self._pair(calls[at], question, exported.layers[its], stored, values)
+            else:
+                self.unseen[calls[at].name] = str(
+                    stored if isinstance(question, Question) else question
                 )
-            except (NotExpressible, QuestionError) as why:
-                self.unseen[call.name] = str(why)
         if len(self.layers) == len(calls) and not any(one.differs for one in self.layers):
-            self.notes.append(
-                "the file's GRUs have the module's attributes and weights, number by number"
-            )
+            same = "the file's GRUs have the module's attributes and weights, number by number"
+            self.notes.append(same + ", and get what the module's get" * (not self.apart))
         return found
 
-    def _pair(self, call: Layer, question: Question, node: Layer, values: Arrays) -> Arrays:
+    def _pair(
+        self, call: Layer, question: Question, node: Layer, stored: Question, values: Arrays
+    ) -> Arrays:
         """Add the layer that asks a node what the module's layer asks; return its values.
 
-        Note in what the node differs. Raises QuestionError where the node's values make no question.
+        Note in what the node differs.
         """
-        stored, outputs = node.question(values, ())
+        outputs = {name: values[tap.name] for name, tap in node.outputs.items()}
         kind = stored.inputs["W"].dtype
         inputs = {n: a.astype(kind) for n, a in question.inputs.items() if n in _WEIGHTS}
         if any((inputs[name] != question.inputs[name]).any() for name in inputs):
             self.notes = [
                 f"the module's weights are {question.dtype}, and are rounded to the file's {stored.dtype}"
             ]
-        differs = "; ".join(_differences(question.attributes, inputs, stored))
+        differs = [*_differences(question.attributes, inputs, stored)]
+        for name in _apart(question, stored):
+            if name not in stored.inputs:
+                differs.append(f"{name} is missing")
+            elif name not in question.inputs:
+                differs.append(f"{name} is one that the module does not give")
+            elif not self.apart:
+                source = node.inputs[name].name
+                self.apart[call.name] = (
+                    f"the file's {name}, {source!r}, is not what the module gives it"
+                )
         for name in question.inputs.keys() - _WEIGHTS:
             inputs[name] = stored.inputs.get(name, question.inputs[name])
         given = {**question.given, "layout": stored.attributes["layout"]}
         place = f"{call.name}/{len(self.layers)}"  # a layer may be called several times
         named = {f"{place}/{name}": array for name, array in (inputs | outputs).items()}
         takes, gives = ({n: Tap(f"{place}/{n}") for n in some} for some in (inputs, outputs))
-        self.layers.append(Layer(call.name, GRU, given, takes, gives, differs=differs))
+        self.layers.append(Layer(call.name, GRU, given, takes, gives, differs="; ".join(differs)))
         return named
+
+
+def _question(layer: Layer, values: Arrays) -> Question | str:
+    """Make the question of ONNX's GRU that a layer asks, or say why there is none."""
+    try:
+        question, _ = layer.question(values, ())
+        return question if layer.operator is GRU else ask(question, GRU).question
+    except (NotExpressible, QuestionError) as why:
+        return str(why)
+
+
+def _pairs(asks: Sequence[Question | str], gives: Sequence[Question | str]) -> list[int]:
+    """Find the node of each of the module's calls: by its inputs, then by its weights, then by order."""
+
+    def apart(call: int, node: int) -> tuple[bool, bool]:
+        question, stored = asks[call], gives[node]
+        if isinstance(question, str) or isinstance(stored, str):
+            return True, True
+        w = stored.inputs["W"]
+        return bool(_apart(question, stored)), not np.array_equal(
+            question.inputs["W"].astype(w.dtype), w
+        )
+
+    found = {call: call for call in range(len(asks)) if not any(apart(call, call))}
+    others = [call for call in range(len(asks)) if call not in found]
+    for call, node in sorted(product(others, others), key=lambda pair: apart(*pair)):
+        if call not in found and node not in found.values():
+            found[call] = node
+    return [found[call] for call in range(len(asks))]
+
+
+def _apart(asked: Question, stored: Question) -> list[str]:
+    """Name the inputs of a node that are not what the module gives; packed rows may be sorted by length."""
+    one, its = (gru_inputs(GRU, each.attributes, each.inputs) for each in (asked, stored))
+    ragged = "sequence_lens" in {*asked.inputs, *stored.inputs}
+    axes = slice(None, None, 2 if ragged else 1)
+    if one.x.shape[axes] != its.x.shape[axes]:
+        return ["X"]
+    found = []
+    for order in (np.argsort(-one.lengths, kind="stable"), np.arange(len(one.lengths))):
+        x, h0, lengths = one.x[order], one.h0[:, order], one.lengths[order]
+        steps = min(x.shape[1], its.x.shape[1])
+        rows = mask_of(np.minimum(lengths, its.lengths), 0 * lengths, steps)[..., None]
+        same = {
+            "X": distance(*(np.where(rows, each[:, :steps], 0) for each in (x, its.x))) <= SAME,
+            "initial_h": h0.shape != its.h0.shape or distance(h0, its.h0) <= SAME,
+            "sequence_lens": np.array_equal(lengths, its.lengths),
+        }
+        found.append([name for name, holds in same.items() if not holds])
+    return min(found, key=len)
 
 
 def _differences(asked: Mapping[str, Any], weights: Arrays, stored: Question) -> Iterator[str]:

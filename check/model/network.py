@@ -19,12 +19,15 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, dtype_name
 from ...cases.errors import GrucibleError
 from ...cases.operators.signature import Operator
 from ...cases.question import Question, QuestionError, pose
+from ...vectors.case import difference
 from ..runtimes.runtime import Runtime
 
 MOST_RUNS, MOST_BYTES = 100, 64 << 20
 """Maximum judged runs of a layer inside a loop, and bytes of all runs; the first ones are judged."""
 BATCH, STEPS = 2, 8
 """The sizes of free dimensions for which none is given."""
+SAME = 2.0**-6
+"""Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
 _RECURRENT = ("LSTM", "RNN", "DynamicQuantizeLSTM", "AttnLSTM", "Loop", "Scan", "TensorIterator")
 """The beginnings of the names of nodes that may be what a GRU became."""
 _TIMES = ("time", "seq", "len", "step", "frame")
@@ -116,8 +119,9 @@ class Network(ABC):
     """An opened model, and the runtime that runs it.
 
     `unseen` says, by name, why layers that were found cannot be seen; `more` counts further runs of a layer
-    that are not among `layers`; `notes` are lines for the report. `seen` says where `run_visibly` finds its
-    outputs, and `plain` whose those of `run` are. `none` says what a model without any recurrent layer has.
+    that are not among `layers`; `apart` names the first layer that gets what the module does not give,
+    and says what; `notes` are lines for the report. `seen` says where `run_visibly` finds its outputs, and
+    `plain` whose those of `run` are. `none` says what a model without any recurrent layer has.
     """
 
     seen, plain = "with its values visible", "the plain run's"
@@ -129,6 +133,7 @@ class Network(ABC):
         self.layers: list[Layer] = []
         self.unseen: dict[str, str] = {}
         self.more: Counter[str] = Counter()
+        self.apart: dict[str, str] = {}
         self.notes: list[str] = []
 
     @abstractmethod
@@ -254,3 +259,13 @@ def name_apart(name: str, taken: Container[str]) -> str:
     """Return the name, with a number where it is taken."""
     names = chain([name], (f"{name}-{number}" for number in count(2)))
     return next(one for one in names if one not in taken)
+
+
+def distance(array: Array, other: Array) -> float:
+    """Return the largest difference of two arrays, as a part of the first one's largest finite number."""
+    if array.shape != other.shape:
+        return np.inf
+    numbers, others = array.astype(np.float64), other.astype(np.float64)
+    with np.errstate(all="ignore"):
+        largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+        return float(difference(numbers, others).max(initial=0.0)) / (largest or 1.0)

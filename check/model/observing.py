@@ -10,21 +10,18 @@ import numpy as np
 
 from ...cases.apart import Tree
 from ...cases.console import format_error
-from ...cases.dtypes import Array, Arrays
+from ...cases.dtypes import Arrays
 from ...cases.errors import GrucibleError, needing
 from ...cases.question import QuestionError, why_no_theme
-from ...vectors.case import difference
 from ...vectors.exchange.manifest import read_npz
 from ..importing.readers import ForeignCase, as_word, collect
 from ..runtimes.posed import TORCH
-from .network import Layer, Network, check_feeds, draw_feeds
+from .network import SAME, Layer, Network, check_feeds, distance, draw_feeds
 
-_SAME = 2.0**-6
-"""Maximum deviation, relative to an output's largest value, that other kernels' roundings explain."""
-
-_AS_IS = (
-    "the file's attributes and weights are taken as they stand; if an exporter may have got them wrong, give "
-    "the module that was exported: --module ./FILE.py:FUNCTION"
+_AS_IS = "the file's attributes and weights are taken as they stand"
+_MODULE = (
+    "; if an exporter may have got them wrong, give the module that was exported: "
+    "--module ./FILE.py:FUNCTION"
 )
 
 
@@ -35,8 +32,8 @@ def observe_model(
 
     `inputs` is an .npz file, or None to draw them at `sizes`, a JSON object; `module` makes what the file was
     exported of, if given. The tree also has the `runtime` with its version, the layer of each case and how
-    it differs from the module's, why layers are not judged, and notes. Raises GrucibleError for a model,
-    inputs or a runtime that cannot be used.
+    it differs from the module's, what a layer got otherwise, why layers are not judged, and notes. Raises
+    GrucibleError for a model, inputs or a runtime that cannot be used.
     """
     theme = as_word(Path(file).stem if _is_file(file) else file.rpartition(":")[2])
     if why := why_no_theme(theme):
@@ -50,7 +47,9 @@ def observe_model(
         raise GrucibleError(f"{why}; {remedy}" if inputs is None else str(why)) from None
     unjudged = {f"layer {name}": why for name, why in network.unseen.items()}
     unjudged |= {"the whole model": compared} if far else {}
-    notes = [note, compared, *network.notes, *[_AS_IS] * (_is_file(file) and not module)]
+    notes = [note, *[compared] * (not far), *network.notes]
+    if _is_file(file) and not module:
+        notes.append(_AS_IS + _MODULE * (not file.endswith(".xml")))
     layers: list[Layer] = []
     tests: list[tuple[str, partial[ForeignCase]]] = []
     names = [*dict.fromkeys(layer.name for layer in network.layers)]
@@ -76,6 +75,7 @@ def observe_model(
         "layers": {one: layer.name for one, layer in cases.items()},
         "unjudged": unjudged,
         "differs": {one: layer.differs for one, layer in cases.items() if layer.differs},
+        "apart": network.apart,
         "notes": notes,
     }
 
@@ -180,9 +180,9 @@ def _see(network: Network, feeds: Arrays) -> tuple[Arrays, str, bool]:
         worst, name = (0.0, "") if own else (np.inf, "no output")
         for one, array in own.items():
             if array.dtype.kind not in "OSU":
-                off = _distance(array, values.get(one, np.zeros(0)))
+                off = distance(array, values.get(one, np.zeros(0)))
                 worst, name = max((worst, name), (off, one)) if off else (worst, name)
-        if worst <= _SAME or not network.narrow(
+        if worst <= SAME or not network.narrow(
             "with its values visible, the model gives other outputs"
         ):
             break
@@ -191,14 +191,4 @@ def _see(network: Network, feeds: Arrays) -> tuple[Arrays, str, bool]:
         if name
         else f"the outputs are {network.plain}"
     )
-    return values, f"{network.seen}, {found}", worst > _SAME
-
-
-def _distance(array: Array, other: Array) -> float:
-    """Return the largest difference of two arrays, as a part of the first one's largest finite number."""
-    if array.shape != other.shape:
-        return np.inf
-    numbers, others = array.astype(np.float64), other.astype(np.float64)
-    with np.errstate(all="ignore"):
-        largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
-        return float(difference(numbers, others).max(initial=0.0)) / (largest or 1.0)
+    return values, f"{network.seen}, {found}", worst > SAME

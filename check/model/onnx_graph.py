@@ -81,6 +81,7 @@ class OnnxNetwork(Network):
         self._model = _load(Path(file))
         given = {one.name for one in self._model.graph.initializer}
         self.ports = [_port(one) for one in self._model.graph.input if one.name not in given]
+        self.outputs = [one.name for one in self._model.graph.output]
         self._visible = _Visible(self._model, inside=True)
         self.layers, self.unseen = self._visible.layers, self._visible.unseen
         if not self.layers and not self.unseen:

@@ -184,6 +184,23 @@ class Again(nn.Module):
         return self.gru(self.other(self.gru(x)[0])[0])[0]
 
 
+class Twins(nn.Module):
+    """Two GRUs side by side, which differ in their weights and in what they get."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.left, self.right, self.top = nn.GRU(6, 5), nn.GRU(6, 5), nn.GRU(10, 4)
+
+    def forward(self, x: Any) -> Any:
+        both = self.left(x)[0], self.right(x.flip(0))[0]
+        return self.top(torch.cat(both, -1))
+
+
+def twins() -> nn.Module:
+    return Twins()
+
+
 def again() -> nn.Module:
     return Again()
 
@@ -201,6 +218,7 @@ def both_ways() -> nn.Module:
 
 def packed() -> nn.Module:
     """Make a GRU of packed rows."""
+    torch.manual_seed(0)
     given = {"input_size": 4, "hidden_size": 5, "batch_first": True}
     gru = nn.GRU(**given)
     module: nn.Module = make_module(

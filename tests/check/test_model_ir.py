@@ -39,6 +39,7 @@ def test_layers_of_an_ir_are_judged(
     assert (ended.status, ended.report["verdict"]) == (0, "conforms")
     assert len(set(ended.report["model"]["layers"].values())) == layers
     assert ended.report["summary"]["passed"] == cases
+    assert "--module" not in str(ended.report["model"]["notes"])  # an IR takes none
     assert all(case["id"].startswith("openvino.GRUSequence-5/") for case in ended.report["cases"])
 
 

@@ -14,6 +14,7 @@ import pytest
 torch: Any = pytest.importorskip("torch")
 
 from grucible.check.model.network import MOST_RUNS  # noqa: E402
+from grucible.check.runtimes.torch import make_file  # noqa: E402
 from grucible.vectors.vector_set import load_vectors  # noqa: E402
 
 from . import modules  # noqa: E402
@@ -211,31 +212,38 @@ def test_cells_are_not_exported_as_a_gru(inputs: Path, tmp_path: Path, command: 
     )
 
 
-@pytest.fixture
-def again(tmp_path: Path) -> Path:
-    """A file of the module that calls a GRU twice."""
+def exported(function: str, inputs: Path) -> Any:
+    """A module's file for these inputs."""
+    onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
-    out = tmp_path / "again.onnx"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(modules.again().eval(), (torch.zeros(4, 2, 6),), out, dynamo=False)
-    return out
+    module = getattr(modules, function)().eval()
+    return onnx.load_from_string(make_file(module, dict(np.load(inputs)), {}, legacy=True))
+
+
+def grus(model: Any) -> list[Any]:
+    return [one for one in model.graph.node if one.op_type == "GRU"]
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    x = np.random.default_rng(0).standard_normal((4, 2, 6)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    return tmp_path / "x.npz"
 
 
 @pytest.mark.parametrize(("node", "call"), [(0, "gru-run1"), (1, "other"), (2, "gru-run2")])
 def test_each_call_is_judged_by_what_it_got_and_gave(
-    node: int, call: str, again: Path, command: Command
+    node: int, call: str, steps: Path, tmp_path: Path, command: Command
 ) -> None:
     """Of two calls of a layer, a runtime or the file may have one wrong."""
-    import onnx
-
-    model, ask = onnx.load(again), ("--module", made("again"), "--json")
-    nodes = [one for one in model.graph.node if one.op_type == "GRU"]
-    wrong = onnx_at(f"reset_of_{nodes[node].name}")
-    by_runtime = command("model", again, "--runtime", wrong, *ask).report
-    _without_reset_after(nodes[node], None)
-    onnx.save(model, again)
-    by_file = command("model", again, "--runtime", "onnxruntime", *ask).report
+    model, out = exported("again", steps), tmp_path / "again.onnx"
+    ask = ("--module", made("again"), "--inputs", steps, "--json")
+    out.write_bytes(model.SerializeToString())
+    wrong = onnx_at(f"reset_of_{grus(model)[node].name}")
+    by_runtime = command("model", out, "--runtime", wrong, *ask).report
+    _without_reset_after(grus(model)[node], None)
+    out.write_bytes(model.SerializeToString())
+    by_file = command("model", out, "--runtime", "onnxruntime", *ask).report
     for found in (by_runtime, by_file):
         failed = [case["id"] for case in found["cases"] if case["verdict"] != "passed"]
         assert [one.rpartition("/")[2] for one in failed] == [call]
@@ -243,6 +251,94 @@ def test_each_call_is_judged_by_what_it_got_and_gave(
     [found] = by_file["diagnosis"]
     assert "the file's linear_before_reset is 0" in found["about"]
     assert found["where"] == f"in layer {call.partition('-')[0]}"
+
+
+def _reorder(model: Any) -> None:
+    """Put the right twin before the left one, as an optimizer may."""
+    nodes, known, found = [*model.graph.node], {"", "x"}, []
+    known |= {one.name for one in model.graph.initializer}
+    while nodes:
+        one = next(one for one in reversed(nodes) if known.issuperset(one.input))
+        nodes.remove(one)
+        found.append(one)
+        known |= {*one.output}
+    del model.graph.node[:]
+    model.graph.node.extend(found)
+
+
+def _exchange(model: Any) -> None:
+    left, right, _ = grus(model)
+    left.input[1:4], right.input[1:4] = [*right.input[1:4]], [*left.input[1:4]]
+
+
+def _with_x_of_left(model: Any) -> None:
+    left, right, _ = grus(model)
+    right.input[0] = left.input[0]
+
+
+def _with_state(model: Any) -> None:
+    _give(model, grus(model)[1], 5, np.ones((1, 2, 5), np.float32))
+
+
+def _with_equal_lengths(model: Any) -> None:
+    _give(model, grus(model)[0], 4, np.full(3, STEPS, np.int32))
+
+
+def _give(model: Any, node: Any, at: int, array: Any) -> None:
+    import onnx
+
+    model.graph.initializer.append(onnx.numpy_helper.from_array(array, "ours"))
+    node.input[at] = "ours"
+
+
+def _without_lengths(model: Any) -> None:
+    grus(model)[0].input[4] = ""
+
+
+def _without_last_output(model: Any) -> None:
+    del model.graph.output[-1]
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "verdict", "layers", "says"),
+    [
+        ("twins", lambda _: None, "conforms", set(), "and get what the module's get"),
+        ("twins", _reorder, "conforms", set(), "and get what the module's get"),
+        ("twins", _exchange, "does not conform", {"left", "right"}, "weights are not the module's"),
+        ("twins", _with_x_of_left, "incomplete", {"right"}, "the file's X, 'x', is not what"),
+        ("twins", _with_state, "does not conform", {"right"}, "initial_h is one that the module does"),
+        ("twins", _without_last_output, "incomplete", set(), "output 1 differs"),
+        ("packed", lambda _: None, "conforms", set(), "and get what the module's get"),
+        ("packed", _with_equal_lengths, "incomplete", {"gru"}, "the file's sequence_lens, 'ours', is"),
+        ("packed", _without_lengths, "does not conform", {"gru"}, "sequence_lens is missing"),
+    ],
+)  # fmt: skip
+def test_what_the_files_grus_get_is_compared(
+    function: str,
+    change: Callable[[Any], None],
+    verdict: str,
+    layers: set[str],
+    says: str,
+    steps: Path,
+    inputs: Path,
+    tmp_path: Path,
+    command: Command,
+) -> None:
+    """Each call has its node in whatever order they are; packed rows are sorted in the file."""
+    if function == "packed":
+        given = np.load(inputs)
+        np.savez(steps, input=given["x"], lengths=given["lengths"])
+    model, out = exported(function, steps), tmp_path / "changed.onnx"
+    change(model)
+    out.write_bytes(model.SerializeToString())
+    ask = ("--runtime", "onnxruntime", "--module", made(function), "--inputs", steps)
+    found = command("model", out, *ask, "--json").report
+    assert found["verdict"] == verdict
+    model, findings = found["model"], found["diagnosis"]
+    unjudged = {one.removeprefix("layer ") for one in model["unjudged"]} - {"the whole model"}
+    assert wrong_layers(found) | unjudged == layers
+    lines = [*model["notes"], *model["unjudged"].values(), *(one["about"] for one in findings)]
+    assert sum(says in line for line in lines) == max(1, len(layers)), lines
 
 
 def _kept(_: Any, __: Any) -> None:
@@ -291,7 +387,7 @@ def _without_reset_after(node: Any, _: Any) -> None:
         ("enhancer", _kept, "conforms", ["the file's GRUs have the module's attributes and weights"]),
         ("enhancer", _with_gates_of_torch, "does not conform", ["Wz is the module's Wr", "Rbr is"]),
         ("enhancer", _without_rb, "does not conform", ["the file's Rbz, Rbr, Rbh are 0"]),
-        ("both_ways", _kept, "conforms", ["output 1 differs from the module's by "]),
+        ("both_ways", _kept, "conforms", [" differs from the module's by "]),
         ("both_ways", _with_directions(1, 0), "does not conform", ["the file's weights are the module's with forward and reverse exchanged"]),
         ("both_ways", _with_directions(1, 1), "does not conform", ["the file's weights are the module's of the reverse direction, in both"]),
         ("both_ways", _with_gates_of_torch_and_directions_exchanged, "does not conform", ["the file's Wz is the module's Wr with forward and reverse exchanged"]),
