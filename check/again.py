@@ -140,7 +140,7 @@ def ask_again(
         if found.verdict != "passed":
             found = replace(found, message=f"{AGAIN}{rows}: {found.message}")
         yield found, rows
-        crashes += found.fault is not None and found.fault.kind == "crashed"
+        crashes += found.fault is not None and found.fault.silent
         if crashes == MOST_CRASHES:
             return
 

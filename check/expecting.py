@@ -209,9 +209,9 @@ def _describe(result: CaseResult, diagnosis: Diagnosis) -> str:
     """Describe how a case went wrong."""
     quoted = f'"{shorten(result.message, _MAX_MESSAGE)}"'
     if result.verdict != "failed":
-        crashed = result.fault and result.fault.kind == "crashed"
-        what = "unsupported" if result.verdict == "unsupported" else "an error"
-        return f"{'a crash' if crashed else what}, {quoted}"
+        kind = result.fault.kind if result.fault else result.verdict
+        words = {"unsupported": "unsupported", "crashed": "a crash", "hung": "a hang"}
+        return f"{words.get(kind, 'an error')}, {quoted}"
     if found := diagnosis.by_case.get(result.id):
         return f"diagnosis {' and '.join(found.names)}"
     return f"observed {result.arithmetic}" if result.holds else f"wrong numbers, {quoted}"

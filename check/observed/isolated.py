@@ -176,7 +176,8 @@ class IsolatedRuntime:
             wrong = _crash(f"the runtime {error}")
         except LateError:
             self._late += 1
-            wrong = _crash(f"no answer in {self._timeout:g} s; stopped")
+            why = f"no answer in {self._timeout:g} s; stopped"
+            wrong = Reply("error", {}, why, Fault("hung"))
         except ProtocolError as error:
             why = f"the runtime broke the protocol: {shorten(str(error), MOST_MESSAGE)}"
             wrong = Reply("error", {}, why, Fault("malformed"))

@@ -78,12 +78,17 @@ class OtherQuestion(ProtocolError):
 class Fault:
     """The kind of a case's error, with the lines of its traceback, if they are known.
 
-    The runtime `raised` the error; or it `crashed` or did not answer; or its answer was `malformed`: outputs
-    of other names, shapes or dtypes, or no answer by the protocol.
+    The runtime `raised` the error; or it `crashed`; or it `hung`, with no answer in time; or its answer
+    was `malformed`: outputs of other names, shapes or dtypes, or no answer by the protocol.
     """
 
-    kind: Literal["raised", "crashed", "malformed"]
+    kind: Literal["raised", "crashed", "hung", "malformed"]
     traceback: tuple[str, ...] = ()
+
+    @property
+    def silent(self) -> bool:
+        """Whether no answer came: the runtime crashed or hung."""
+        return self.kind in ("crashed", "hung")
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,11 @@ def leading_command(
 ) -> str:
     """Return the command that leads to a case's cause: its steps where an answer failed, else the case.
 
-    A program that crashed gets the question as a file, for a debugger; one that broke the protocol is probed.
+    A program that crashed or hung gets the question as a file, for a debugger; one that broke the protocol
+    is probed.
     """
     if case.fault and runtime.startswith("exec:"):
-        if case.fault.kind == "crashed":
+        if case.fault.silent:
             given = [vectors] if vectors else []
             return format_command("ask", given, ["-o", "asked", "--select", case.id])
         return format_command("probe", [runtime])

@@ -118,6 +118,8 @@ def test_a_hang_is_stopped(tmp_path: Path, command: Command) -> None:
     found = [(case["verdict"], case["message"]) for case in ended.report["cases"]]
     stopped, passed = ("error", "no answer in 1 s; stopped"), ("passed", "")
     assert found == [passed, stopped, passed, stopped, passed]
+    kinds = [one["fault"]["kind"] for one in ended.report["cases"] if "fault" in one]
+    assert kinds == ["hung", "hung"]
 
 
 def test_run_keeps_what_was_found(tmp_path: Path, command: Command) -> None:

@@ -193,13 +193,14 @@ def test_a_quiet_log_says_that_nothing_explains_failures(report: Report) -> None
 
 
 def test_an_error_of_a_program_leads_to_the_question_or_to_the_protocol(report: Report) -> None:
-    def see(kind: Literal["crashed", "malformed"], asked: str = "exec: ./gru") -> str:
+    def see(kind: Literal["crashed", "hung", "malformed"], asked: str = "exec: ./gru") -> str:
         case = replace(report.results[0], verdict="error", fault=Fault(kind))
         return see_command(replace(report, asked=asked), case)
 
     case_id = report.results[0].id
     assert see("crashed").endswith(f" -o asked --select {case_id}")
     assert see("crashed").startswith("grucible ask ")
+    assert see("hung") == see("crashed")
     assert see("malformed") == "grucible probe 'exec: ./gru'"
     assert see("crashed", "gru.py:run").startswith("grucible show ")
 
