@@ -15,6 +15,7 @@ from ...cases.files import FORCE, check_replaceable, write_whole
 from ...cases.ledger import ledger_entries
 from ...cases.strict_json import format_json
 from ...gen.variants.evaluate import Limits
+from ...gen.variants.known import variant_called
 from ...vectors.exchange.rtol_atol import Pair, by_own_pairs, by_pair
 from ..comparing import compare, comparison_lines
 from ..judging.criterion import chosen_criteria
@@ -146,6 +147,8 @@ def explain_command(name: str, vectors: Path | None, select: tuple[str, ...]) ->
     check_misreading(name)
     for line in about_lines(name, select):
         say(line)
+    if variant_called(name).kind == "reading":  # it is accepted: no case catches it
+        return
     with options.opened_with_progress("finding cases that catch it", vectors, select) as (
         opened,
         progress,

@@ -10,7 +10,7 @@ from pprint import pformat
 
 import numpy as np
 
-from ...cases.console import escape
+from ...cases.console import escape, say
 from ...cases.conversion import NotExpressible, ask, nearest
 from ...cases.dtypes import Array, Arrays
 from ...cases.errors import GrucibleError, RuntimeNotUsable
@@ -203,6 +203,7 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
             runtime.ready()
             reply = check_reply(case.question.outputs, runtime.answer(case.question))
     except RuntimeNotUsable as error:
+        say(f"grucible: not observed: {error}", err=True)
         return _wrap(f"Not observed when this was made: {error}", more="  ")
     who = f"{runtime.name} {runtime.hello.version}".strip()
     if reply.status != "ok":

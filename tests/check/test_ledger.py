@@ -49,6 +49,12 @@ def test_a_word_of_reports_is_explained(command: Command) -> None:
     assert command("explain", "tier").out == "tier: `required`, `ambiguous` or `nonportable`\n"
 
 
+def test_a_reading_is_explained_and_not_counted(command: Command) -> None:
+    ended = command("explain", "len-zero.initial-state")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out.endswith("see: grucible explain ledger len-zero\n")
+
+
 def test_a_finding_s_name_is_still_explained(command: Command) -> None:
     ended = command("explain", "lbr-assumed", "--select", "openvino.GRUCell-3/plain/float32/*")
     assert ended.out.startswith("lbr-assumed: misreading")

@@ -385,6 +385,7 @@ def test_the_command_says_what_was_observed_or_why_nothing_was(
     }.items():
         made = command("show", CELL_CASE, "--script", name)
         assert made.status == 0, made.err
+        assert made.err.startswith("grucible: not observed: ") == ("Not observed" in said)
         text = re.sub(r"\n#  +", " ", made.out).replace("\n", " ")
         assert re.search(said, text), text
         assert f"# made by   grucible show {CELL_CASE} --script " in text
