@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_655,
     "gen": 5_227,
     "gen/variants": 3_110,
-    "check": 17_593,
+    "check": 17_597,
     "check/diagnosis": 3_357,
-    "tests": 32_195,
+    "tests": 32_197,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_019, 214, 33_496
+PACKAGE, MODULES, WORDS = 32_023, 214, 33_496
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_254}
 """Maximum words of a page."""

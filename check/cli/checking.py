@@ -57,7 +57,7 @@ from .reporting import Writing, reporting
               help="Evaluate this share of the stored answers anew, chosen at random, such as 0.01; "
               "1 proves a file from elsewhere.")  # fmt: skip
 @click.option("--maxfail", type=click.IntRange(1), metavar="N",
-              help="Ask no more after N failures that are not expected.")  # fmt: skip
+              help="Stop soon after N failures that are not expected; cases come in groups.")  # fmt: skip
 @click.option("-x", "maxfail", flag_value=1, type=int, help="The same as --maxfail 1.")
 @click.option("--last-failed", type=options.FILE, metavar="REPORT",
               help="Ask only what failed unexpectedly in this JSON report; all if nothing did.")  # fmt: skip

@@ -29,8 +29,10 @@ _KEPT = "gru-layers"
 _ACCEPTED: dict[Outcome, str] = {
     "obvious": "answered as if nothing were wrong",
     "garbage": "answered with garbage",
-    "crash": "crashed",
+    "crash": "crashed or hung",
 }
+BELOW = ", see below"
+"""The end of a headline's clause where the lines below it say more."""
 
 
 def how_far_off(result: CaseResult) -> str:
@@ -111,15 +113,15 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
     """Return the end of the first line: the findings, if they are certain and explain all."""
     found = diagnosis.findings
     if more := _depends_on_more(diagnosis):
-        return f"; {more}, see below"
+        return f"; {more}{BELOW}"
     if not found or not all(finding.certain for finding in found):
-        return "; what may explain it, see below" if found else ""
+        return f"; perhaps explained{BELOW}" if found else ""
     if diagnosis.unexplained or len(found) > _IN_HEADLINE:
         explained = diagnosis.failed - diagnosis.unexplained
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
         findings = "one finding" if len(found) == 1 else f"{len(found)} findings together"
         are = "is" if explained == 1 else "are"
-        return f"; {share} failures {are} explained by {findings}, see below"
+        return f"; {share} failures {are} explained by {findings}{BELOW}"
     return "; all failures are explained by: " + "; and by: ".join(
         _placed(one.in_short, one) for one in found
     )

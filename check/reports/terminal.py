@@ -14,6 +14,7 @@ from ..judging.case_result import CaseVerdict
 from ..observed.observations import ORIGINS
 from ..report import CORE, Report, in_words
 from .findings import (
+    BELOW,
     diagnosis_in_short,
     diagnosis_lines,
     entries_in_short,
@@ -69,7 +70,8 @@ def _table(rows: Sequence[Sequence[str]], right: Collection[int]) -> Iterator[st
 
 def quiet_lines(report: Report) -> Iterator[str]:
     """Yield the report in five lines at most, for a log."""
-    yield from (headline(report) + entries_in_short(report), _judged(report))
+    first = headline(report).replace(BELOW, "")
+    yield from (first + entries_in_short(report), _judged(report))
     if report.counts["unsupported"]:
         yield "; ".join(in_words(report.reach))
     found = report.diagnosis
