@@ -27,9 +27,9 @@ LINES = {
     "tests": 32_197,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_023, 214, 33_496
+PACKAGE, MODULES, WORDS = 32_023, 214, 33_506
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
-WORDS_OF = {"README.md": 1_254}
+WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""
 FUNCTION = 60
 """Maximum lines of a function; more do not fit on a screen."""
