@@ -179,6 +179,18 @@ def test_what_nothing_explains_may_be_so_for_what_was_asked_before() -> None:
     assert "start with: " not in report_text(report), "asked alone, each case passes"
 
 
+def test_rows_that_depend_on_others_are_not_taken_for_hidden_state() -> None:
+    def run(question: Question) -> Any:
+        x = question.inputs["X"].copy()
+        x[:-1, -1] = question.inputs["X"][1:, 0]
+        return right(replace(question, inputs={**question.inputs, "X": x}))
+
+    report = verify(runtime=run, select=FLOAT32)
+    assert report.asked_again > 0
+    assert "a row's answer depends on more than that row" in headline(report)
+    assert "more than the question" not in report_text(report)
+
+
 @pytest.mark.parametrize("kind", [Kept, Noisy])
 def test_right_answers_of_a_kept_model_pass(kind: type[Kept]) -> None:
     runtime = kind()

@@ -43,6 +43,26 @@ def test_readings_chosen_by_the_id_do_not_conform(of: int) -> None:
     assert "this case follows " in text
 
 
+def test_half_are_not_called_most() -> None:
+    cases = [result("openvino", "passed", reading) for reading in (STORED, KEEPS)]
+    [_, other], _ = one_reading(cases)
+    assert "; 1 of 2 cases that touch len-zero follow the stored reading" in other.message
+
+
+def test_a_wrong_element_is_told_under_the_nearest_reading() -> None:
+    """Both readings admit no error where a row is empty; of one of them, fewer elements are wrong."""
+
+    def wrong_once(question: Question) -> dict[str, Array]:
+        outputs = keeps_h0(question)
+        outputs["Ho"][-1, 0, 0] += 1.0
+        return outputs
+
+    select = "openvino.GRUSequence-5/core_with_zero/float32/*"
+    failed = [one for one in verify(runtime=wrong_once, select=select).results if one.wrong]
+    assert len(failed) >= 10
+    assert all(one.where == f"Ho[{int(one.traits['batch size']) - 1}, 0, 0]" for one in failed)
+
+
 def test_each_reading_alone_conforms() -> None:
     for alone in (run, keeps_h0):
         report = verify(runtime=alone, select=("openvino.*",))

@@ -17,7 +17,7 @@ from diagnosis.blocks import (
     report_on,
     variants_run,
 )
-from diagnosis.kernel import Array, Kernel, Z, right
+from diagnosis.kernel import Array, Kernel, R, Z, right
 from diagnosis.wrong import CELL, ONNX, SEQUENCE, judging
 
 from grucible import Question, verify
@@ -104,6 +104,23 @@ class NoResetBackwards(Kernel):
 class ResetIsUpdate(Kernel):
     def reset_gate(self, x, h, p):
         return self.update_gate(x, h, p)
+
+
+class SoftsignResetInTail(Kernel):
+    """The remainder behind the last whole group of 8 units has its own loop, with softsign."""
+
+    def reset_gate(self, x, h, p):
+        a, unit = self.pre_activation(x, h, p, R), np.arange(h.shape[1])
+        a = np.clip(a, -p.clip, p.clip)
+        tail = (len(unit) > 8) & (unit >= len(unit) // 8 * 8)
+        return np.where(tail, a / (1 + np.abs(a)), super().reset_gate(x, h, p))
+
+
+class ZeroBeyondClip(Kernel):
+    """What exceeds clip becomes zero instead of clip."""
+
+    def activated(self, function, v, p):
+        return super().activated(function, np.where(np.abs(v) > p.clip, 0 * v, v), p)
 
 
 class ColumnTwice(Kernel):
@@ -200,6 +217,20 @@ def test_functions_of_two_directions_are_not_taken_for_one(operator: str, each: 
     functions = [one for one in found if "function is" in one]
     assert functions
     assert all(one.endswith(" in a direction") == each for one in functions)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "select"),
+    [(SoftsignResetInTail(), "*/float32/*"), (ZeroBeyondClip(), "core_*/float32/*clip0.3*")],
+)
+def test_what_fits_a_few_cases_of_little_freedom_is_not_certain(
+    kernel: Kernel, select: str
+) -> None:
+    """One unit of one case has hardly any, or every argument of tanh is clip."""
+    found = verify(runtime=kernel, select=f"{SEQUENCE}/{select}").diagnosis
+    assert found.failed > 10
+    assert found.unexplained > found.failed / 3
+    assert not any(one.certain for one in found.findings)
 
 
 def test_two_findings_are_not_said_of_one_place() -> None:

@@ -16,7 +16,7 @@ from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
 from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
 from grucible.check.diagnosis.failing import FailingBlock, Room, elements
-from grucible.check.diagnosis.finding import Explanation
+from grucible.check.diagnosis.finding import Explanation, finding_by_case, finding_of
 from grucible.check.diagnosis.hints import answered_otherwise
 from grucible.check.diagnosis.local import Local
 from grucible.check.diagnosis.proof import Proof
@@ -54,6 +54,16 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == ""
     found = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
     assert found.startswith("asked again, 1 of 1 of these cases gave other numbers")
+
+
+def test_each_case_has_the_finding_that_it_is_counted_under() -> None:
+    """A simpler explanation of one case is none of all; a list of expectations would have an entry for it."""
+    part = part_of(lambda _: None).rows(np.arange(2))
+    both = Explanation(("lbr-ignored", "Rbh-ignored"), np.array([True, True]))
+    found = [Explanation(("Rbh-ignored",), np.array([True, False])), both]
+    rows = [(part.block.dtype, case_id) for case_id in part.block.ids]
+    by_case = finding_by_case([part], rows, [finding_of([part], both, found)], found, [])
+    assert [by_case[case_id].names for case_id in part.block.ids] == [both.names] * 2
 
 
 def test_an_overflow_that_is_known_is_told_by_infinities_alone() -> None:
