@@ -27,6 +27,7 @@ from ..gen.variants.known import variant_called
 from ..gen.variants.variant import Variant
 from ..gen.variants.work import too_large
 from ..vectors.block import Block
+from .again import other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
@@ -93,18 +94,22 @@ def shrink(
 ) -> Shrunk:
     """Leave out of the only case of `block` all that it does not need to fail the same way.
 
-    Every smaller question gets its exact answer, and is judged by it; `advance` sees each one that is kept.
+    A case that passes may fail with other rows of its batch, as a check asks it again. Every smaller question
+    gets its exact answer, and is judged by it; `advance` sees each one that is kept.
     Wrong numbers that are `is_known` are not kept: they would hide others. Ctrl-C gives the smallest case so
     far, if anything was left out. Raises GrucibleError if the case does not fail, or if this case or the
     smallest one does not fail the same way when it is asked again.
     """
     trials = _Trials(source, criteria, is_known)
-    first = trials.find_failure(block)
-    question = block.question(0)
-    if first is None:
-        raise GrucibleError(f"{question.id} does not fail, and stays as it is{ALONE}")
+    left_out = list[str]()
+    for one, rows in (block, ""), *other_rows(block):
+        if first := trials.find_failure(one):
+            block, left_out = one, [rows.strip()] if rows else []
+            break
+    else:
+        raise GrucibleError(f"{block.ids[0]} does not fail, and stays as it is{ALONE}")
+    question, result = block.question(0), first.result
     trials.ask_again(block, first)
-    result, left_out = first.result, list[str]()
     until = time.monotonic() + seconds
     question = replace(question, id=shrunk_id(question.id))
     passed_over: set[int] = set()

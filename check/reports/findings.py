@@ -69,10 +69,13 @@ def leading_command(
 
     A program that crashed or hung gets the question as a file, for a debugger; one that broke the protocol
     is probed.
+    What went wrong with other rows of the batch is found again by shrinking.
     """
+    given = [vectors] if vectors else []
+    if runtime and case.message.startswith(f"{AGAIN} with "):
+        return format_command("shrink", [*given, case.id], ["--runtime", runtime])
     if case.fault and runtime.startswith("exec:"):
         if case.fault.silent:
-            given = [vectors] if vectors else []
             return format_command("ask", given, ["-o", "asked", "--select", case.id])
         return format_command("probe", [runtime])
     failed = case.verdict == "failed" and may_trace(case.dtype, required, case.message)

@@ -18,6 +18,7 @@ from grucible.cases.dtypes import Arrays
 from grucible.cases.question import sizes_of
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
+from grucible.check.reports.findings import leading_command
 from grucible.check.runtimes.runtime import describe_runtime
 from grucible.check.shrink import Shrunk, reductions, shrink, shrunk_id
 from grucible.gen.posed import answered_block
@@ -175,6 +176,22 @@ def test_an_error_stays_the_same_error() -> None:
     assert small(found.question) <= 12
 
 
+def test_what_fails_with_fewer_rows_is_shrunk_from_these() -> None:
+    """A check that asks again says so of a case that passes by itself."""
+
+    def refuses_one_row(question: Question) -> Arrays:
+        if len(question.inputs["X"]) == 1:
+            raise ValueError("one row")
+        return run(question)
+
+    found = shrunk(case(SEQUENCE), refuses_one_row)
+    assert found.left_out[0] == "with the last half of the batch"
+    assert (len(found.question.inputs["X"]), found.result.verdict) == (1, "error")
+    again = replace(found.result, message="asked again with the last half of the batch: ValueError")
+    command = f"grucible shrink {again.id} --runtime 'exec: ./gru'"
+    assert leading_command(again, "", "float32", "exec: ./gru") == command
+
+
 def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
     with pytest.raises(GrucibleError, match=r"does not fail, .* if check failed it, "):
         shrunk(case(SEQUENCE), run)
@@ -293,7 +310,7 @@ def test_a_runtime_that_never_answers_is_asked_until_nothing_can_be_left_out(
                     "--timeout", "0.1", "-o", tmp_path / "small.h5")  # fmt: skip
     assert ended.status == 0, ended.err
     assert "without linear_before_reset" in " ".join(ended.out.split())
-    assert "X 1x1, initial_hidden_state 1x1, W 3x1, R 3x1" in ended.out
+    assert "X (1, 1), initial_hidden_state (1, 1), W (3, 1), R (3, 1)" in ended.out
     waits = "waiting 0 s for openvino.GRUCell-3/shrunk/float32/plain.lbr\n"
     lines = ended.err.splitlines(keepends=True)
     assert any(one.startswith("grucible: shrinking ") and one.endswith(waits) for one in lines)
