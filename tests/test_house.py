@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_655,
     "gen": 5_227,
     "gen/variants": 3_110,
-    "check": 17_597,
+    "check": 17_605,
     "check/diagnosis": 3_357,
-    "tests": 32_197,
+    "tests": 32_287,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_023, 214, 33_506
+PACKAGE, MODULES, WORDS = 32_031, 214, 33_517
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""
