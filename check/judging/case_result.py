@@ -26,8 +26,8 @@ VARYING = re.compile(rf"\b(?:{'|'.join(NUMPY_TYPES)})\b|\d+(?:\.\d+)?")
 """Numbers and dtypes in a message."""
 DECIDING = ("required", "ambiguous")
 AGAIN, FOLLOWS = "asked again", "this case follows"
-"""The beginnings of messages of cases that pass by themselves, but go wrong when they are asked again, or
-follow another reading than others."""
+"""The beginnings of messages of cases that pass by themselves; they go wrong when asked again, or follow
+another reading."""
 _THEMES = (PLAIN, PLAIN_SIZES, "core")
 """The themes whose cases are plainer than all others, the plainest first."""
 
