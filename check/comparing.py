@@ -218,7 +218,7 @@ def _headline(found: dict[str, Any], both: int) -> str:
         f"`{side}`" for side in ("before", "after")
         if found[side]["interrupted"] or found[side]["stopped"]
     ]  # fmt: skip
-    interrupted = f"; {' and '.join(cut)} lacks cases" if cut else ""
+    interrupted = f"; {' and '.join(cut)} lack{'s' * (len(cut) == 1)} cases" if cut else ""
     same = f"same: nothing is worse or better in the {both} cases of both{interrupted}"
     return "; ".join(changed) or same
 

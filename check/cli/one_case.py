@@ -195,7 +195,7 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     yield first_id
     yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:
-        yield from wrap(f"looks like: {found.first.looks_like}", indent=2, more=4)
+        yield from wrap(f"this case alone looks like: {found.first.looks_like}", indent=2, more=4)
     last = {(one.rpartition(" ")[0] if one[-1:].isdigit() else one): one for one in found.left_out}
     smaller = f"made smaller: {', '.join(last.values())}"
     yield ""

@@ -84,6 +84,11 @@ def load_runtime(name: str, takes: Sequence[str] = ("question",)) -> Runtime:
         if point is None:
             place = name.rpartition(":")[0]
             text = f"runtime {name}: {place} does not import: {why}{raised_at(error)}"
+            if isinstance(error, ModuleNotFoundError) and error.name == place:
+                attribute = name.removeprefix(place)
+                text += (
+                    f"; name a file by its path, such as ./{place.replace('.', '/')}.py{attribute}"
+                )
         elif isinstance(error, ModuleNotFoundError):
             ours = point.value.startswith("grucible.")
             family = name.partition("-")[0]

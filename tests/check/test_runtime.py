@@ -53,7 +53,7 @@ UNUSABLE = {
     "./rt_good.py:rnu": r"has no 'rnu' \(did you mean 'run'\?\)$",
     "rt_of_models:run": r"run: is called here with \(question\), and takes \(path, inputs\)$",
     "rt_constant:run": r"rt_constant:run: names no function",
-    "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'",
+    "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'; name a file by its path, such as ./rt_gone.py:run$",
     "rt/gone.py:run": r"rt/gone.py:run: there is no file rt/gone\.py; the working directory is /",
     "./rt_god.py:run": r"there is no file \./rt_god\.py \(did you mean 'rt_good\.py'\?\)",
     "./rt_imports_nothing.py:run": r"does not import: ModuleNotFoundError: No module named 'a_module",
