@@ -370,6 +370,8 @@ ELSEWHERE = (
             needs=("lengths", "y.time"), outputs=_ho_at(lambda n, _, __: n.max(axis=-1, keepdims=True) - 1)),
     Variant("Y-left-sorted", "rows sorted by length, and not put back in {y}", needs=("lengths",),
             outputs=lambda seen: (_by_length(seen, seen.y), seen.ho)),
+    Variant("Ho-left-sorted", "rows sorted by length, and not put back in {ho}", needs=("lengths",),
+            outputs=lambda seen: (seen.y, _by_length(seen, seen.ho))),
     Variant("Y-before-step", "{y} holds the state before each step instead of after it", needs=("axis.time",),
             outputs=_before),
     Variant("Y-one-late", "{y} written one time late, after zeros", needs=("axis.time",),

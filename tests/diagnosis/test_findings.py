@@ -196,6 +196,7 @@ def test_what_is_wrong_in_one_direction_is_named_where_no_step_is_seen() -> None
     [
         "g-of-first-direction",
         "h0-past-first-row-ignored",
+        "Ho-left-sorted",
         "lengths-of-next-row",
         "p_r-of-next-row",
         "reverse-from-longest",
