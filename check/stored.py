@@ -168,9 +168,18 @@ def parse_report(data: bytes, kind: type[Stored], name: str) -> Stored:
     )
 
 
-def failed_before(path: Path, select: Sequence[str]) -> Sequence[str]:
-    """List globs of the selected cases that failed unexpectedly in a report; `select` if none did."""
-    wrong = [one.id for one in read_report(path, StoredReport).cases if one.wrong]
+def failed_before(path: Path | None, select: Sequence[str], vectors: Path | None) -> Sequence[str]:
+    """List globs of the selected cases that failed unexpectedly in a report; `select` if none did.
+
+    Without a report it is `select`, too. Raises GrucibleError for a model's report without its vectors.
+    """
+    if path is None:
+        return select
+    report = read_report(path, StoredReport)
+    if report.model and not vectors:
+        kept = "what `grucible model … --save FILE.h5` kept"
+        raise GrucibleError(f"{path}: is of a model; give {kept}: check FILE.h5 --last-failed …")
+    wrong = [one.id for one in report.cases if one.wrong]
     if found := tuple(literal(one) for one in wrong if selected(one, select)):
         return found
     say(f"{path}: no selected case failed in it, but as expected; all are asked", err=True)

@@ -153,7 +153,8 @@ def explain(source: Source, seen: Seen) -> Diagnosis:
             lambda questions: list(source.answer(questions)),
         )  # fmt: skip
         found = with_large(found, failing.large, passing)
-        known = {one: (layers[one], seen.demand.differs[one]) for one in seen.differing}
+        differing = {*seen.differing}
+        known = {one: (layers[one], seen.demand.differs[one]) for one in layers if one in differing}
         for layer, how in dict.fromkeys(known.values()):
             ids = [one for one in known if known[one] == (layer, how)]
             about, kind = f"the file's {how}", NOT_THE_MODULE

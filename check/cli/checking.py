@@ -102,7 +102,7 @@ def check_command(
     given = {"--expect": expect, "--write-expect": write_expect}
     _check_side_by_side(runtimes, [*filter(given.get, given), *writing.of_one])
     expectations, listed = _read_expectations(expect, write_expect, no_diagnose, shard)
-    typed, select = select, failed_before(last_failed, select) if last_failed else select
+    typed, select = select, failed_before(last_failed, select, vectors)
     _check_source(runtimes, outputs, scheduler, strict=strict)
     demands = not no_diagnose, strict, allow_stale, recompute or 0.0, maxfail, select is not typed
     demand = Demand(chosen_criteria(**criteria), expectations, require, *demands)

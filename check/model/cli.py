@@ -113,7 +113,8 @@ def model_command(
         report = replace(report, vectors=str(save or file), model=model, outputs=outputs)
         writing.write([report])
         if save and not writing.quiet:
-            say(f"{save}: written, the questions and their exact answers", err=writing.as_json)
+            asks = "module's questions, not the file's," if seen["differs"] else "questions"
+            say(f"{save}: written, the {asks} and their exact answers", err=writing.as_json)
             say(f"{outputs}: written, what the model's GRUs gave", err=writing.as_json)
     raise SystemExit(report.exit_status)
 

@@ -69,6 +69,7 @@ class ExportedNetwork(Network):
         self._exported = OnnxNetwork(file, runtime) if module else None
         self._outputs = self._exported.outputs if self._exported else []
         self.ports = (self._exported or self._module).ports
+        self._named = self._inputs()
         self.version = (
             self._exported.version if self._exported else f"{self._module.version} and onnxruntime"
         )
@@ -94,34 +95,37 @@ class ExportedNetwork(Network):
         names = [one.name for one in self._exported.ports]
         return self._exported, {name: feeds[name] for name in names if name in feeds}
 
+    def _inputs(self) -> dict[str, str]:
+        """Find the module's name of each input of the file: the same, else by their order."""
+        takes, given = self._module.ports, [one.name for one in self.ports]
+        names = [one.name for one in takes]
+        found = dict(zip(given, given if {*given} <= {*names} else names, strict=False))
+        needed = {one.name for one in takes if one.required}
+        if len(found) < len(given) or not needed <= {*found.values()}:
+            why = f"takes {', '.join(names) or 'no inputs'}; the file takes {', '.join(given)}"
+            raise GrucibleError(f"{self._module.file}: {why}; was it exported of this?")
+        return found
+
     def _feeds(self, feeds: Arrays) -> Arrays:
-        """Name a file's inputs as the module does: by their names, else by their order; in its dtype."""
-        names = [one.name for one in self._module.ports]
-        if not feeds.keys() <= {*names}:
-            if len(feeds) > len(names):
-                takes = (
-                    f"takes {', '.join(names) or 'no inputs'}; the file takes {', '.join(feeds)}"
-                )
-                raise GrucibleError(f"{self._module.file}: {takes}; was it exported of this?")
-            feeds = dict(zip(names, feeds.values(), strict=False))
-        return {name: self._module.cast(array) for name, array in feeds.items()}
+        """Give a file's inputs the names that the module has for them, and its dtype."""
+        return {self._named[name]: self._module.cast(array) for name, array in feeds.items()}
 
     def run(self, feeds: Arrays) -> Arrays:
         """Call the module; its outputs are what the file's must be."""
         found = self._module.run(self._feeds(feeds))
-        return self._named(found)
+        return self._outputs_of(found)
 
-    def _named(self, outputs: Arrays) -> Arrays:
+    def _outputs_of(self, outputs: Arrays) -> Arrays:
         """Name outputs as the user's file does, by their order; it may lack the last."""
-        names = chain(self._outputs, (f"output {at}" for at in count(len(self._outputs))))
-        return dict(zip(names, outputs.values(), strict=False))
+        names = chain(self._outputs, count(len(self._outputs)))
+        return {f"output {name}": one for name, one in zip(names, outputs.values(), strict=False)}
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
         """Run module and file; a layer has the module's weights, and what its node got and gave."""
         asked = self._module.run_visibly(self._feeds(feeds))
         exported, given = self._file(feeds)
         own, values = exported.run(given), exported.run_visibly(given)
-        found = self._named(own)
+        found = self._outputs_of(own)
         calls = [one for one in self._module.layers if one.operator is TORCH_GRU]
         cells = {one.name for one in self._module.layers if one.operator is not TORCH_GRU}
         self.unseen |= exported.unseen | self._module.unseen
@@ -234,9 +238,13 @@ def _apart(asked: Question, stored: Question) -> list[str]:
 def _differences(asked: Mapping[str, Any], weights: Arrays, stored: Question) -> Iterator[str]:
     """Yield in what a node differs from the attributes and weights that the module asks for."""
     has = stored.attributes
-    for name in asked.keys() - {"layout"}:
-        if has[name] != asked[name]:
-            yield f"{name} is {has[name]}, the module's {asked[name]}"
+    for name in asked:
+        if name != "layout" and has[name] != asked[name]:
+            shown = (
+                str(np.float32(one) if isinstance(one, float) else one)
+                for one in (has[name], asked[name])
+            )
+            yield "{} is {}, the module's {}".format(name, *shown)
     for name in ("W", "R"):
         if stored.inputs[name].shape != weights[name].shape:
             yield f"{name} has shape {stored.inputs[name].shape}, the module's {weights[name].shape}"

@@ -261,9 +261,12 @@ def first_to_look_at(report: Report) -> Iterator[str]:
 
 
 def _find_first(report: Report) -> CaseResult | None:
-    """Find the plainest case of those that most are like."""
+    """Find the plainest case of those that most are like; of a model, its first."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     failed = failed or [r for r in report.unexpected if r.verdict == "error"]
+    if report.model:
+        wrong = {r.id: r for r in failed}
+        return next((wrong[one] for one in report.model.layers if one in wrong), None)
     found = report.diagnosis
     names = {case_id: one.names for case_id, one in found.by_case.items()}
     alike = group(failed, lambda r: (r.id in found.unexplained_ids, names.get(r.id)))

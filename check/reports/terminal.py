@@ -152,7 +152,8 @@ def _unjudged(report: Report) -> str:
 def _wrong_layers(report: Report) -> str:
     """Say which layers of a model are wrong; "" for none, and without a model."""
     layers = report.model.layers if report.model else {}
-    wrong = list(dict.fromkeys(layers[r.id] for r in report.results if r.wrong and layers))
+    ids = {r.id for r in report.results if r.wrong}
+    wrong = list(dict.fromkeys(layer for one, layer in layers.items() if one in ids))
     named = ", ".join(wrong[:3]) + f" and {len(wrong) - 3} more" * (len(wrong) > 3)
     return (
         f"layer{'s' * (len(wrong) > 1)} {named} {'are' if len(wrong) > 1 else 'is'} wrong"

@@ -299,6 +299,29 @@ def _without_last_output(model: Any) -> None:
     del model.graph.output[-1]
 
 
+def test_wrong_layers_are_in_the_models_order(
+    steps: Path, tmp_path: Path, command: Command
+) -> None:
+    """The first is to be looked at first, also in a later look at the layers alone."""
+    model, out, report = exported("enhancer", steps), tmp_path / "wrong.onnx", tmp_path / "it.json"
+    for node in grus(model):
+        _without_reset_after(node, None)
+    out.write_bytes(model.SerializeToString())
+    ask = ("--runtime", "onnxruntime", "--module", made("enhancer"), "--inputs", steps)
+    ended = command(
+        "model", out, *ask, "--save", tmp_path / "kept.h5", "--report", f"json={report}"
+    )
+    text = " ".join(ended.out.split())
+    assert "layers grus.0, grus.1, grus.2 are wrong" in text
+    assert re.findall(r"in layer (grus\.\d)", text)[:3] == ["grus.0", "grus.1", "grus.2"]
+    assert re.search(r"start with: .*/grus.0 --against ", text)
+    assert "the module's questions, not the file's" in text
+    again = ("check", "--runtime", "onnxruntime", "--last-failed", report)
+    bad(command(*again), "is of a model", "check FILE.h5 --last-failed")
+    right = command(*again, tmp_path / "kept.h5")
+    assert right.out.startswith("incomplete: 3 of 3 cases that failed pass now")
+
+
 @pytest.mark.parametrize(
     ("function", "change", "verdict", "layers", "says"),
     [
@@ -381,6 +404,12 @@ def _without_reset_after(node: Any, _: Any) -> None:
     one.i = 0
 
 
+def _with_clip(node: Any, _: Any) -> None:
+    from onnx import helper
+
+    node.attribute.append(helper.make_attribute("clip", 0.2))
+
+
 @pytest.mark.parametrize(
     ("function", "broken", "verdict", "says"),
     [
@@ -393,6 +422,7 @@ def _without_reset_after(node: Any, _: Any) -> None:
         ("both_ways", _with_gates_of_torch_and_directions_exchanged, "does not conform", ["the file's Wz is the module's Wr with forward and reverse exchanged"]),
         ("both_ways", _without_rb, "does not conform", ["the file's Rbz, Rbr, Rbh are 0"]),
         ("enhancer", _without_reset_after, "does not conform", ["linear_before_reset is 0"]),
+        ("enhancer", _with_clip, "does not conform", ["the file's clip is 0.2, the module's inf"]),
         ("enhancer", _with_another_bit, "incomplete", ["the file's Rr is not the module's"]),
         ("finer", _kept, "conforms", ["float64", "rounded to the file's float32", "have the module's"]),
         ("of_other_weights", _kept, "does not conform", ["the file's weights are not the module's (up to "]),
@@ -447,4 +477,7 @@ def test_a_module_that_is_not_the_files_gets_one_line(tmp_path: Path, command: C
     ask = ("--runtime", "onnxruntime", "--module")
     bad(command("model", out, *ask, made("script")), "no GRU can be seen")
     bad(command("model", out, *ask, made("shorter")), "3 GRU nodes for 2 layers")
+    other = command("model", out, *ask, made("packed"))
+    bad(other, "takes input, lengths, h_0; the file takes ", "was it exported of this?")
+    assert "--inputs" not in other.err
     bad(command("model", made("enhancer"), *ask, made("enhancer")), "--module is for the ONNX file")
