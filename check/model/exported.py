@@ -258,7 +258,8 @@ def _differences(asked: Mapping[str, Any], weights: Arrays, stored: Question) ->
             same = [f"the module's{f' {name}' * (name != part)}{_TAKEN[order]}"
                     for order in orders for name, one in other.items()
                     if np.array_equal(array, one[[*order]])]  # fmt: skip
-            found[[*same, "not the module's"][0] if array.any() else "0"].append(part)
+            nothing = "missing" if "b" in part and "B" not in stored.inputs else "0"
+            found[[*same, "not the module's"][0] if array.any() else nothing].append(part)
     for what, parts in found.items():
         off = max(float(np.abs(mine[part] - other[part]).max()) for part in parts)
         apart = f" (up to {off:.2g} off)" if what == "not the module's" else ""

@@ -208,7 +208,8 @@ def failure_lines(report: Report) -> Iterator[str]:
     first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
     order = sorted(plainest(failed), key=lambda r: (r is not start, r.id not in ids))
     lines = [[f"  {r.id}", *wrap(how_far_off(r), 4)] for r in order]
-    title = f"failed ({first}the plainest of each dtype first):"
+    of_model = "the model's first, then the plainest"
+    title = f"failed ({first}{of_model if report.model else 'the plainest of each dtype first'}):"
     yield from _section(title, lines, f"failures{_ALL}")
     errors = [r for r in report.unexpected if r.verdict == "error"]
     missing = [r for r in report.results if r.decides and r.verdict == "missing"]

@@ -404,6 +404,10 @@ def _without_reset_after(node: Any, _: Any) -> None:
     one.i = 0
 
 
+def _without_b(node: Any, _: Any) -> None:
+    node.input[3] = ""
+
+
 def _with_clip(node: Any, _: Any) -> None:
     from onnx import helper
 
@@ -422,6 +426,7 @@ def _with_clip(node: Any, _: Any) -> None:
         ("both_ways", _with_gates_of_torch_and_directions_exchanged, "does not conform", ["the file's Wz is the module's Wr with forward and reverse exchanged"]),
         ("both_ways", _without_rb, "does not conform", ["the file's Rbz, Rbr, Rbh are 0"]),
         ("enhancer", _without_reset_after, "does not conform", ["linear_before_reset is 0"]),
+        ("enhancer", _without_b, "does not conform", ["the file's Wbz, Wbr, Wbh, Rbz, Rbr, Rbh are missing"]),
         ("enhancer", _with_clip, "does not conform", ["the file's clip is 0.2, the module's inf"]),
         ("enhancer", _with_another_bit, "incomplete", ["the file's Rr is not the module's"]),
         ("finer", _kept, "conforms", ["float64", "rounded to the file's float32", "have the module's"]),
