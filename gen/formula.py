@@ -146,7 +146,10 @@ def _texts(
     """
     arithmetic = Formulas(notation)
     texts: list[tuple[str, str]] = []
-    known: dict[str, Any] = {"clip": (asked or meant).clip}
+    given = asked or meant
+    known: dict[str, Any] = {
+        "clip": given.clip, "f": given.f[index], "g": given.g[index], "activation": arithmetic.activation,
+    }  # fmt: skip
 
     def named(name: str, value: Any) -> Any:
         known[name] = value

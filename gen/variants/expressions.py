@@ -17,10 +17,10 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, Step, step
-from ..stacks import Float64
 from .approximate import UNLISTED_MISTAKES
 from .cell import (
     PRE_ACTIVATIONS,
+    SIGMOID,
     as_written,
     by_position,
     clipped,
@@ -55,7 +55,7 @@ def _blended(name: str, formula: str, blend: Expression) -> Variant:
 
 def _activated(name: str, of: str, function: str) -> dict[str, Expression]:
     """Make a quantity of another, or of what it is itself so far, by a function, `f` or `g`."""
-    return {name: lambda q: Float64().activation(q[function], q[of], q["clip"])}
+    return {name: lambda q: q["activation"](q[function], q[of], q["clip"])}
 
 
 def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
@@ -80,7 +80,7 @@ def _in_place(
 
 
 def _sigmoid(a: str, q: Quantities) -> Array:
-    return Float64().sigmoid(_only_clipped(a, q))
+    return np.asarray(q["activation"](SIGMOID, q[a], q["clip"]))
 
 
 def _first_of_directions(function: str, s: StackedSemantics) -> StackedSemantics:
@@ -208,7 +208,7 @@ EXPRESSIONS = (
             quantities={"t": lambda q: q["r"] * q["t"]}),
     Variant("t-through-tanh", "the candidate ht taken through tanh once more", quantities=_through(np.tanh, "t")),
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
-            quantities=_through(Float64().sigmoid, "a_h")),
+            quantities={"a_h": lambda q: q["activation"](SIGMOID, q["a_h"], np.inf)}),
     *(
         Variant(f"{name}-{row}", f"{what} taken from {whose}", mixes_rows=True, quantities=_through(taken, name))
         for name, what in (QUANTITIES | _PRODUCTS).items() if name not in ("z", "r", "t")  # a gate's is its a's

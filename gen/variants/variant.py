@@ -16,6 +16,7 @@ from ...cases.operators.layout import GruInputs
 from ...cases.operators.semantics import StackedSemantics
 from ...cases.operators.signature import Operator
 from ..gru import Advance, Alter
+from ..stacks import Float64
 
 Kind = Literal["misreading", "approximation", "precision", "reading"]
 Outputs = tuple[Array, Array]
@@ -33,12 +34,14 @@ class Quantities:
     """What is `known` of a step so far, by name (IN_A_STEP), of some stacked cases.
 
     Also `clip` (infinite where there is none), and `f` and `g`, the functions of the gates and of the candidate
-    by case, all as `asked` for.
+    by case, all as `asked` for; and `activation`, which applies one of them to what it clips.
     """
 
     def __init__(self, known: Mapping[str, Array], at: slice, asked: StackedSemantics) -> None:
         self._known, self._at = known, at
-        self._asked = {"clip": asked.clip, "f": asked.f[0], "g": asked.g[0]}
+        self._asked = {
+            "clip": asked.clip, "f": asked.f[0], "g": asked.g[0], "activation": Float64().activation,
+        }  # fmt: skip
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

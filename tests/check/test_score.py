@@ -145,6 +145,8 @@ def test_a_misreading_is_explained_with_its_equation_and_a_case_that_catches_it(
         ("a_z+=-1*p", ["zt = sigmoid(Xt*(Wz^T) + Wbz + Rbz)"]),
         ("reset-of-sum", ["ht = tanh(rt (.) (Xt*(Wh^T) + Wbh + Rbh) + (rt (.) Ht-1)*(Rh^T))"]),
         ("reset-gate-ignored", ["rt = 1"]),
+        ("r-with-g", ["rt = tanh(Xt*(Wr^T) + Ht-1*(Rr^T) + Wbr + Rbr)"]),
+        ("z-activated-twice", ["zt = sigmoid(sigmoid(Xt*(Wz^T) + Ht-1*(Rz^T) + Wbz + Rbz))"]),
         ("a_z-in-bfloat16", []),
     ],
 )
