@@ -195,7 +195,7 @@ def observed_lines(case: Case, name: str, timeout: float) -> list[str]:
     The runtime runs in a process of its own, for at most `timeout` seconds; `onnx` stands for no one runtime,
     and gets no lines. Raises GrucibleError where the case is not asked of this runtime.
     """
-    pose(case, name)
+    body_of(case, pose(case, name)[0], name)  # raises where there is no script
     if name == "onnx":
         return []
     try:

@@ -11,17 +11,17 @@ import numpy as np
 def judge(ask: Any, accepted: Any, signed_zero: bool) -> int:
     """Ask, print the worst element and the verdict, and return the exit status.
 
-    `accepted` has pairs of expected outputs and their tolerances; outputs that pass any pair are right.
+    `accepted` has pairs of outputs and tolerances; outputs that pass any pair are right.
     """
     try:
         given = ask()
         if not hasattr(given, "keys"):
             raise TypeError(f"returned a {type(given).__name__}; expected a dict")
         observed = {name: np.asarray(given[name]) for name in given}
+    except ChildProcessError as error:
+        print("no answer:", error)
+        return 1
     except BaseException as error:
-        if isinstance(error, ChildProcessError):
-            print(f"no answer: the program {error}")
-            return 1
         traceback.print_exc()
         missing = isinstance(error, ImportError)
         message = " ".join(f"{type(error).__name__}: {error}".split())[:300]
@@ -90,16 +90,15 @@ def answer_of(command: list[str], header: str, data: bytes, seconds: float) -> d
         answer = ended.stdout
         if code := ended.returncode:
             names = {-one: one.name for one in signal.Signals}
-            bad = (
-                f"died of {names.get(code, code)}" if code < 0 else f"ended with exit status {code}"
-            )
+            died = f"died of {names.get(code, code)}"
+            bad = f"the program {died if code < 0 else f'ended with exit status {code}'}"
     except OSError as error:
         raise ImportError(f"the program does not start: {error}") from error
     except subprocess.TimeoutExpired as late:  # perhaps it answered, and waits for more
-        answer, bad = late.stdout or b"", f"did not answer in {seconds:g} s"
+        answer, bad = late.stdout or b"", f"the program did not answer in {seconds:g} s"
     if not answer.startswith(b"grucible "):
         why = f"the program does not say hello: {answer[:200]!r}"
-        raise ImportError(f"{why}; it {bad}" if bad else why)
+        raise ImportError(f"{why}; {bad}" if bad else why)
     hello, head, data = [*answer.split(b"\nend\n", 2), b"", b""][:3]
     whole = answer.count(b"\nend\n") >= 2
     if bad and not whole:
