@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_655,
     "gen": 5_230,
     "gen/variants": 3_115,
-    "check": 17_635,
+    "check": 17_640,
     "check/diagnosis": 3_357,
-    "tests": 32_328,
+    "tests": 32_338,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_064, 214, 33_589
+PACKAGE, MODULES, WORDS = 32_069, 214, 33_595
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -29,7 +29,7 @@ from ..fuzz_report import BEGINS, fuzz_value
 from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria
 from ..observed import pool
-from ..reports.findings import how_far_off
+from ..reports.findings import how_far_off, in_brackets
 from ..reports.text import plural, wrap
 from . import options
 from .reporting import parse_place
@@ -247,7 +247,8 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     """Yield the lines of a finding: what it is, where, and the smallest cases that show it."""
     yield ""
     kind = "unexpected" if one.new else "expected"
-    yield from wrap(f"{kind}, {plural(one.count, 'case')}: {one.about}", 0, 4)
+    names = in_brackets(one.diagnosis.names) if one.diagnosis else ""
+    yield from wrap(f"{kind}, {plural(one.count, 'case')}: {one.about}{names}", 0, 4)
     places = ", ".join(f"{' '.join(place)} ({n})" for place, n in one.where.most_common())
     yield from wrap(places, 2, 4)
     for reason in dict.fromkeys(e.reason for e in one.expected.values()):

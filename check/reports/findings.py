@@ -191,11 +191,14 @@ def explain_command(diagnosis: Diagnosis) -> str:
 def notes(finding: Finding) -> Iterator[str]:
     """Yield what else may explain a finding's failures, where it does not hold, and if the text is silent."""
     if finding.alternatives:
-        others = [_placed(finding.sentence(names), finding) for names in finding.alternatives]
+        others = [
+            _placed(finding.sentence(names), finding) + in_brackets(names)
+            for names in finding.alternatives
+        ]
         more = f"; and {len(others) - 3} more" * (len(others) > 3)
         yield f"or, as far as these cases tell: {'; '.join(others[:3])}{more}"
     if finding.not_everywhere:
-        yield f"not everywhere: {finding.contradicted} cases that would show it passed"
+        yield f"not everywhere: {plural(finding.contradicted, 'case')} that would show it passed"
     if finding.silent:
         entries = " and ".join(f"`grucible explain ledger {one}`" for one in finding.silent)
         yield f"(the text is silent, and the owner's runtime decides: see {entries})"

@@ -21,7 +21,7 @@ from ...gen.variants.work import too_large
 from ...vectors.block import Block
 from ...vectors.case import Case
 from ..judging.criterion import check_classes
-from .text import MOST_WHOLE, array_lines, wrap
+from .text import MOST_WHOLE, array_lines, plural, wrap
 
 _MOST_NAMED = 5
 
@@ -140,5 +140,6 @@ def _caught(block: Block) -> Iterator[str]:
         return
     names = [variant.name for variant, caught in catches(block) if caught[0]]
     if names:
-        yield from ["", f"catches {len(names)} misreadings (grucible explain NAME)"]
+        caught = plural(len(names), "misreading")
+        yield from ["", f"catches {caught} of the catalogue (grucible explain NAME)"]
         yield from wrap(", ".join(names), 2)

@@ -253,6 +253,7 @@ def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
     [one] = found.new
     assert "clip ignored" in one.about
     assert one.count == found.counts["failed"] > 2
+    assert "clip ignored [clip-ignored]" in " ".join(" ".join(fuzz_lines(found)).split())
     assert found.exit_status == 1
     source = FromRuntime(describe_runtime("kernel", small_clip_ignored))
     found.shrink(source, lambda _: None)

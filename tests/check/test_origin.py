@@ -13,7 +13,7 @@ from printed import sentence_of
 
 from grucible import Report, verify
 from grucible.check.reports.formats import report_value
-from grucible.check.reports.terminal import report_lines
+from grucible.check.reports.terminal import report_lines, report_text
 from grucible.vectors.digest import published_digests, published_pairs
 from grucible.vectors.hdf5 import CORE
 from grucible.vectors.vector_set import open_set
@@ -43,6 +43,9 @@ def test_the_core_is_the_published_one() -> None:
     origins = report_value(report)["vectors"]["origins"]
     assert CELL_CORE in origins
     assert [*origins.values()] == ["published"] * len(files)
+    made = verify(runtime=run, select=("openvino.GRUCell-3/fuzz/float32/0-1",))
+    assert second(made) == "run: 1 case, 1 file, apparently made by this version"
+    assert "  in " not in report_text(made)
 
 
 def widened(file: Any) -> None:

@@ -13,6 +13,7 @@ from diagnosis.wrong import CELL, ONNX, SEQUENCE
 
 from grucible import Report, verify
 from grucible.check.judging.expectations import is_misreading
+from grucible.check.reports.findings import notes
 
 Fill = Callable[[Array, Array, Task, float], None]
 """Leaves something of y [time, direction, batch, hidden] and last [direction, batch, hidden] as it was."""
@@ -152,7 +153,9 @@ def test_a_single_row_may_be_right() -> None:
 
 def test_places_that_no_case_tells_apart_are_alternatives() -> None:
     [finding] = report(Unwritten(tail(8)), SEQUENCE).diagnosis.findings
-    assert finding.alternatives == (("unwritten-hidden-units-past-the-last-whole-group-of-16",),)
+    other = "unwritten-hidden-units-past-the-last-whole-group-of-16"
+    assert finding.alternatives == ((other,),)
+    assert next(notes(finding)).endswith(f" [{other}]")
 
 
 def test_where_some_cases_alone_have_the_place_it_is_said_and_the_others_go_on() -> None:
