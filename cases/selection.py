@@ -238,8 +238,8 @@ def nothing_selected(
         options = [*options_of(globs, getattr(select, "dtypes", dtypes)), ("-o", "out")]
         make = format_command("gen", (), (word for option in options for word in option))
         return GrucibleError(
-            f"no core vector is selected by {shorten(named)}; make the others ({unmade}) with: {make}, and "
-            "name out as VECTORS"
+            f"no core vector is selected by {shorten(named)}; other cases are ({unmade}): make them "
+            f"with: {make}, and give out as VECTORS"
         )
     globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]
     near = next(filter(None, (suggest_part(one, [*prefixes]) for one in globs)), "")

@@ -209,7 +209,7 @@ def _expect(kind: int, cases: Sequence[CaseResult], diagnosis: Diagnosis) -> Exp
     if kind == 2:  # the best class of arithmetic that all cases hold, or else the best of each
         shared = [c.name for c in CLASSES[first.dtype] if all(c.name in one.holds for one in cases)]
         names = (*shared[:1],) or (*dict.fromkeys(one.arithmetic for one in cases),)
-        reason = f"{first.dtype} numbers, as near as {' or '.join(names)} arithmetic comes"
+        reason = f"{first.dtype}: as near as {' or '.join(names)} arithmetic gives"
         return Expectation("*", reason, observed=names)
     message = " ".join(first.message.split())[:_MAX_REASON]
     if first.verdict == "failed":  # the message is the judge's own

@@ -71,8 +71,9 @@ class Failure:
 class Shrunk:
     """The smallest case that was found: its `question` and `result`.
 
-    `first` is the failure of the case that was given, `left_out` describes what was left out of that case,
-    and `asked` counts questions. `cut_short` says that time ran out.
+    `first` is the failure of the case that was given, with other rows of its batch if `rows` says which.
+    `left_out` describes what was left out of that, and `asked` counts questions. `cut_short` says that time
+    ran out.
     """
 
     question: Question
@@ -82,6 +83,7 @@ class Shrunk:
     asked: int
     cut_short: bool
     interrupted: bool = False
+    rows: str = ""
 
 
 def shrink(
@@ -101,14 +103,12 @@ def shrink(
     smallest one does not fail the same way when it is asked again.
     """
     trials = _Trials(source, criteria, is_known)
-    left_out = list[str]()
-    for one, rows in (block, ""), *other_rows(block):
-        if first := trials.find_failure(one):
-            block, left_out = one, [rows.strip()] if rows else []
-            break
-    else:
+    others = [(one, rows) for one, rows in other_rows(block) if rows]
+    each = ((one, rows, trials.find_failure(one)) for one, rows in [(block, ""), *others])
+    block, rows, first = next((one for one in each if one[2]), (block, "", None))
+    if first is None:
         raise GrucibleError(f"{block.ids[0]} does not fail, and stays as it is{ALONE}")
-    question, result = block.question(0), first.result
+    question, result, left_out = block.question(0), first.result, list[str]()
     trials.ask_again(block, first)
     until = time.monotonic() + seconds
     question = replace(question, id=shrunk_id(question.id))
@@ -125,7 +125,7 @@ def shrink(
             raise
         interrupted = True
     late = time.monotonic() >= until
-    return Shrunk(question, result, first, tuple(left_out), trials.asked, late, interrupted)
+    return Shrunk(question, result, first, tuple(left_out), trials.asked, late, interrupted, rows)
 
 
 def shrunk_id(case_id: str) -> str:

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_655,
     "gen": 5_230,
     "gen/variants": 3_115,
-    "check": 17_640,
-    "check/diagnosis": 3_357,
-    "tests": 32_338,
+    "check": 17_645,
+    "check/diagnosis": 3_358,
+    "tests": 32_352,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_069, 214, 33_595
+PACKAGE, MODULES, WORDS = 32_074, 214, 33_598
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -181,7 +181,7 @@ def shrink_command(
         )
         name = f"{source.name} {source.version}".strip()
     question = found.question
-    about = f"shrunk from {block.ids[0]}, which {name} gets wrong"
+    about = f"shrunk from {block.ids[0]}, which {name} gets wrong{found.rows}"
     write_answered(out, [Posed(question.id, lambda: question)], about)
     for line in _format_shrunk(found, block.ids[0], name, out):
         say(line)
@@ -192,7 +192,7 @@ def shrink_command(
 
 def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Iterator[str]:
     """Format the case that failed, and the smaller one."""
-    yield first_id
+    yield f"{first_id}{found.rows}"
     yield from wrap(f"{runtime}: {how_far_off(found.first.result)}", indent=2, more=4)
     if found.first.looks_like:
         yield from wrap(f"this case alone looks like: {found.first.looks_like}", indent=2, more=4)

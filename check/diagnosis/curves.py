@@ -68,7 +68,7 @@ def find_other_function(
         unclipped[start + one.stack.rows] = np.isinf(one.stack.semantics.clip).all(axis=(1, 2))
     otherwise = int((asking & done & ~helped).sum())
     explains = int((left & helped).sum())
-    if not (left & helped & unclipped).any():  # else the clip may be what is wrong
+    if not (left & helped & unclipped).any():  # where all clip, the clip may be wrong
         return []
     finding = Finding(
         names=(variant.name,),

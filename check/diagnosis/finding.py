@@ -196,8 +196,8 @@ def finding_by_case(
 ) -> dict[str, Finding]:
     """Find for each case, by id, a certain finding that explains it, or else the simplest explanation.
 
-    That is of the fewest variants, preferably of a finding. `besides` are findings without variants, with
-    their cases.
+    The simplest has the fewest variants; in a tie, those of a finding. `besides` are findings without
+    variants, with their cases.
     """
     known = {name for finding in findings for name in finding.names}
     sure = {finding.names for finding in findings if finding.certain}

@@ -27,8 +27,9 @@ Maximum unexplained cases that need no reason; more of them speak against what t
 BESIDES = 3
 """Maximum cases whose error a mistake only lowers, by those it explains; each of two shows alone in some."""
 FEW = 0.25
-"""Maximum unexplained cases that need no reason, for each that is explained; few cases look alike. Minimum
-explained cases, fewer than SOME, for each unexplained one; one or two fit many mistakes in a narrow place."""
+"""Maximum unexplained cases that need no reason, for each that is explained; few cases look alike."""
+BESIDE = 0.25
+"""Minimum explained cases for each unexplained one, up to SOME; one or two fit many mistakes by chance."""
 
 
 class Proof:
@@ -89,7 +90,7 @@ class Proof:
         others = self._without(one, chosen)
         unexplained = others & ~any_of((other.mask for other in certain), len(others))
         count = int(unexplained.sum())
-        if one.explains < max(PARTLY * count, min(SOME, FEW * count)):
+        if one.explains < max(PARTLY * count, min(SOME, BESIDE * count)):
             return replace(one, certain=False)
         left = self._left(one, unexplained)
         against = self._otherwise(one, others, [o for o in certain if not _weaker(o, one)])

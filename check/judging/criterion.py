@@ -150,7 +150,7 @@ class Comparison(NamedTuple):
     NaN or an infinity; a case passes if `ratio` ≤ 1. `output` (n,) and `element` (n,) say which
     output and which flat element is the worst; `difference`, `ulps` and `expected` (n,) are of that element.
     `stepwise` (n,) says that it is the worst given the state before its step. `wrong` (n,) counts elements of
-    a larger ratio than 1.
+    a larger ratio than 1, of the whole outputs.
     """
 
     ratio: Array
@@ -169,7 +169,7 @@ class Comparison(NamedTuple):
             name: np.where(which, getattr(steps, name), getattr(self, name))
             for name in self._fields
         }
-        return Comparison(**each | {"stepwise": which})
+        return Comparison(**each | {"stepwise": which, "wrong": self.wrong})
 
     @property
     def passed(self) -> Array:

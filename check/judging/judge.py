@@ -26,7 +26,7 @@ from .noise import Noise, measure
 from .single_steps import step_answers
 
 MIXED = "two readings of one ambiguous point"
-"""The beginnings of the messages about a runtime that follows two readings, and about its cases."""
+"""The beginning of the message about a runtime that follows two readings."""
 
 
 def judge_blocks(
@@ -165,7 +165,7 @@ def _judge(
 ) -> CaseResult:
     """Judge a case that gave outputs, under the first reading that it passes, else under the nearest.
 
-    That is the one of fewest wrong elements, as a trace takes it.
+    That is the one of fewest wrong elements.
     """
     passing = tuple(reading for reading, one in worst.items() if one.passed[row])
     near = min(worst, key=lambda one: (worst[one].wrong[row], worst[one].ratio[row]))
@@ -269,7 +269,7 @@ def _deviating(
                 result,
                 verdict="failed",
                 holds=(),  # the tolerances hold only under a reading that does not count here
-                message=f"{FOLLOWS} {_named(reading, ledger)}; {cases} that touch {ledger} follow "
+                message=f"{FOLLOWS} {_named(reading, ledger)}; {cases} that settle {ledger} follow "
                 f"{_named(wanted, ledger)}",
             )
     return result

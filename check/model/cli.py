@@ -113,8 +113,8 @@ def model_command(
         report = replace(report, vectors=str(save or file), model=model, outputs=outputs)
         writing.write([report])
         if save and not writing.quiet:
-            asks = "module's questions, not the file's," if seen["differs"] else "questions"
-            say(f"{save}: written, the {asks} and their exact answers", err=writing.as_json)
+            of = " with the module's attributes and weights" if seen["differs"] else ""
+            say(f"{save}: written, the questions{of} and their exact answers", err=writing.as_json)
             say(f"{outputs}: written, what the model's GRUs gave", err=writing.as_json)
     raise SystemExit(report.exit_status)
 
@@ -159,12 +159,10 @@ def _judge(seen: Tree, place: Path, demand: Demand) -> Report:
         elif result.judged_by == "nothing":
             nothing[layers[result.id]]["more is admitted than most values are"] += 1
     wrong = {result.id for result in report.results if result.wrong}
-    for case_id in seen["differs"].keys() - wrong:
-        why = f"it passes, but the file's {seen['differs'][case_id]}"
-        not_judged(unjudged, layers[case_id], why)
-    for name, why in (
-        {} if wrong else seen["apart"]
-    ).items():  # what follows a wrong layer is other
+    for case_id, how in seen["differs"].items():
+        if case_id not in wrong:
+            not_judged(unjudged, layers[case_id], f"it passes, but the file's {how}")
+    for name, why in seen["apart"].items() if not wrong else ():  # behind a wrong layer, others are
         not_judged(unjudged, name, f"it passes, but {why}")
     for name, whys in nothing.items():
         count = whys.total()

@@ -117,7 +117,7 @@ class ExportedNetwork(Network):
 
     def _outputs_of(self, outputs: Arrays) -> Arrays:
         """Name outputs as the user's file does, by their order; it may lack the last."""
-        names = chain(self._outputs, count(len(self._outputs)))
+        names = chain(self._outputs, count(len(self._outputs) + 1))
         return {f"output {name}": one for name, one in zip(names, outputs.values(), strict=False)}
 
     def run_visibly(self, feeds: Arrays) -> Arrays:
@@ -222,13 +222,17 @@ def _apart(asked: Question, stored: Question) -> list[str]:
     if one.x.shape[axes] != its.x.shape[axes]:
         return ["X"]
     found = []
+
+    def alike(array: Array, other: Array) -> bool:
+        return max(distance(array, other), distance(other, array)) <= SAME
+
     for order in (np.argsort(-one.lengths, kind="stable"), np.arange(len(one.lengths))):
         x, h0, lengths = one.x[order], one.h0[:, order], one.lengths[order]
         steps = min(x.shape[1], its.x.shape[1])
         rows = mask_of(np.minimum(lengths, its.lengths), 0 * lengths, steps)[..., None]
         same = {
-            "X": distance(*(np.where(rows, each[:, :steps], 0) for each in (x, its.x))) <= SAME,
-            "initial_h": h0.shape != its.h0.shape or distance(h0, its.h0) <= SAME,
+            "X": alike(*(np.where(rows, each[:, :steps], 0) for each in (x, its.x))),
+            "initial_h": h0.shape != its.h0.shape or alike(h0, its.h0),
             "sequence_lens": np.array_equal(lengths, its.lengths),
         }
         found.append([name for name, holds in same.items() if not holds])

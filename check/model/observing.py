@@ -186,9 +186,9 @@ def _see(network: Network, feeds: Arrays) -> tuple[Arrays, str, bool]:
             "with its values visible, the model gives other outputs"
         ):
             break
-    found = (
-        f"{name} differs from {network.plain} by {worst:.2g} of its largest value"
-        if name
-        else f"the outputs are {network.plain}"
-    )
+    found = f"the outputs are {network.plain}"
+    if name:
+        found = f"{name} differs from {network.plain} by {worst:.2g} of its largest value"
+    if name not in {"", *values}:
+        found = f"{name} is missing" if own else "there is no output"
     return values, f"{network.seen}, {found}", worst > SAME

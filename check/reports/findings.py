@@ -208,11 +208,14 @@ def failure_lines(report: Report) -> Iterator[str]:
     """Yield failures, errors, cases that are unsupported although required, and missing cases."""
     failed = [r for r in report.unexpected if r.verdict == "failed"]
     ids, start = report.diagnosis.unexplained_ids, _find_first(report)
-    first = "what nothing explains, and " * (0 < sum(r.id in ids for r in failed) < len(failed))
+    some = 0 < sum(r.id in ids for r in failed) < len(failed)
     order = sorted(plainest(failed), key=lambda r: (r is not start, r.id not in ids))
     lines = [[f"  {r.id}", *wrap(how_far_off(r), 4)] for r in order]
-    of_model = "the model's first, then the plainest"
-    title = f"failed ({first}{of_model if report.model else 'the plainest of each dtype first'}):"
+    title = f"failed ({'what nothing explains, and ' * some}the plainest of each dtype first):"
+    if report.model:
+        title = (
+            f"failed (the model's first, then {'what nothing explains, then ' * some}the plainest):"
+        )
     yield from _section(title, lines, f"failures{_ALL}")
     errors = [r for r in report.unexpected if r.verdict == "error"]
     missing = [r for r in report.results if r.decides and r.verdict == "missing"]

@@ -41,7 +41,7 @@ def report_lines(report: Report) -> Iterator[str]:
         yield from wrap(words, 2, 4)
     yield from wrap(_judged(report), 0, 4)
     yield from _model(report)
-    if report.vectors == CORE and "published" in report.origins.values():
+    if report.vectors == CORE and {*report.origins.values()} == {"published"}:
         yield f"  in {CORE_DIRECTORY}"
     yield from diagnosis_lines(report.diagnosis)
     yield from _table(list(table_rows(report)), range(1, 7))
@@ -90,8 +90,8 @@ def quiet_lines(report: Report) -> Iterator[str]:
 def _judged(report: Report) -> str:
     """Return what was judged, by how many vector files, and the origins of these files."""
     origins, count = Counter(report.origins.values()), len(report.origins)
-    made = report.vectors == CORE and origins["published"] < count  # some from their ids
-    files = f"{'file' if count == 1 else 'files'}{'' if made else f' of {report.vectors}'}"
+    mixed = report.vectors == CORE and origins["published"] < count  # some are made, or changed
+    files = f"{'file' if count == 1 else 'files'}{'' if mixed else f' of {report.vectors}'}"
     kinds = {words: origins[one] for one, words in ORIGINS.items() if origins[one]}
     counted = ", ".join(f"{number} {words}" for words, number in kinds.items())
     origin = (

@@ -54,7 +54,7 @@ def _blended(name: str, formula: str, blend: Expression) -> Variant:
 
 
 def _activated(name: str, of: str, function: str) -> dict[str, Expression]:
-    """Make a quantity of another, or of what it is itself so far, by a function, `f` or `g`."""
+    """Apply the function `f` or `g` to the quantity `of`, to give the one called `name`."""
     return {name: lambda q: q["activation"](q[function], q[of], q["clip"])}
 
 

@@ -34,7 +34,7 @@ class Quantities:
     """What is `known` of a step so far, by name (IN_A_STEP), of some stacked cases.
 
     Also `clip` (infinite where there is none), and `f` and `g`, the functions of the gates and of the candidate
-    by case, all as `asked` for; and `activation`, which applies one of them to what it clips.
+    by case, all as `asked` for; and `activation`, which applies a function to a clipped value.
     """
 
     def __init__(self, known: Mapping[str, Array], at: slice, asked: StackedSemantics) -> None:

@@ -280,6 +280,10 @@ def _with_state(model: Any) -> None:
     _give(model, grus(model)[1], 5, np.ones((1, 2, 5), np.float32))
 
 
+def _with_small_state(model: Any) -> None:
+    _give(model, grus(model)[1], 5, np.full((1, 2, 5), 0.01, np.float32))
+
+
 def _with_equal_lengths(model: Any) -> None:
     _give(model, grus(model)[0], 4, np.full(3, STEPS, np.int32))
 
@@ -315,7 +319,7 @@ def test_wrong_layers_are_in_the_models_order(
     assert "layers grus.0, grus.1, grus.2 are wrong" in text
     assert re.findall(r"in layer (grus\.\d)", text)[:3] == ["grus.0", "grus.1", "grus.2"]
     assert re.search(r"start with: .*/grus.0 --against ", text)
-    assert "the module's questions, not the file's" in text
+    assert "the questions with the module's attributes and weights, and their exact answers" in text
     again = ("check", "--runtime", "onnxruntime", "--last-failed", report)
     bad(command(*again), "is of a model", "check FILE.h5 --last-failed")
     right = command(*again, tmp_path / "kept.h5")
@@ -330,7 +334,8 @@ def test_wrong_layers_are_in_the_models_order(
         ("twins", _exchange, "does not conform", {"left", "right"}, "weights are not the module's"),
         ("twins", _with_x_of_left, "incomplete", {"right"}, "the file's X, 'x', is not what"),
         ("twins", _with_state, "does not conform", {"right"}, "initial_h is one that the module does"),
-        ("twins", _without_last_output, "incomplete", set(), "output 1 differs"),
+        ("twins", _with_small_state, "does not conform", {"right"}, "initial_h is one that the module"),
+        ("twins", _without_last_output, "incomplete", set(), "output 2 is missing"),
         ("packed", lambda _: None, "conforms", set(), "and get what the module's get"),
         ("packed", _with_equal_lengths, "incomplete", {"gru"}, "the file's sequence_lens, 'ours', is"),
         ("packed", _without_lengths, "does not conform", {"gru"}, "sequence_lens is missing"),

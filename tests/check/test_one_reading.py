@@ -46,7 +46,7 @@ def test_readings_chosen_by_the_id_do_not_conform(of: int) -> None:
 def test_half_are_not_called_most() -> None:
     cases = [result("openvino", "passed", reading) for reading in (STORED, KEEPS)]
     [_, other], _ = one_reading(cases)
-    assert "; 1 of 2 cases that touch len-zero follow the stored reading" in other.message
+    assert "; 1 of 2 cases that settle len-zero follow the stored reading" in other.message
 
 
 def test_a_wrong_element_is_told_under_the_nearest_reading() -> None:

@@ -16,6 +16,7 @@ from grucible import GrucibleError, Question, Unsupported, load_vectors
 from grucible.cases import console
 from grucible.cases.dtypes import Arrays
 from grucible.cases.question import sizes_of
+from grucible.check.judging.case_result import AGAIN
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.observed.source import FromRuntime
 from grucible.check.reports.findings import leading_command
@@ -176,7 +177,9 @@ def test_an_error_stays_the_same_error() -> None:
     assert small(found.question) <= 12
 
 
-def test_what_fails_with_fewer_rows_is_shrunk_from_these() -> None:
+def test_what_fails_with_fewer_rows_is_shrunk_from_these(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A check that asks again says so of a case that passes by itself."""
 
     def refuses_one_row(question: Question) -> Arrays:
@@ -185,11 +188,15 @@ def test_what_fails_with_fewer_rows_is_shrunk_from_these() -> None:
         return run(question)
 
     found = shrunk(case(SEQUENCE), refuses_one_row)
-    assert found.left_out[0] == "with the last half of the batch"
+    assert found.rows == " with the last half of the batch"
     assert (len(found.question.inputs["X"]), found.result.verdict) == (1, "error")
-    again = replace(found.result, message="asked again with the last half of the batch: ValueError")
-    command = f"grucible shrink {again.id} --runtime 'exec: ./gru'"
-    assert leading_command(again, "", "float32", "exec: ./gru") == command
+    again = replace(found.result, message=f"{AGAIN}{found.rows}: ValueError")
+    leads = f"grucible shrink {again.id} --runtime 'exec: ./gru'"
+    assert leading_command(again, "", "float32", "exec: ./gru") == leads
+    asked_instead(monkeypatch, refuses_one_row)
+    printed = command("shrink", SEQUENCE, "--runtime", "wrong", "-o", tmp_path / "small.h5").out
+    assert printed.startswith(f"{SEQUENCE} with the last half of the batch\n")
+    assert "made smaller: with" not in printed
 
 
 def test_nothing_is_shrunk_of_a_case_that_passes() -> None:

@@ -96,14 +96,16 @@ def test_cases_that_the_core_lacks_can_be_made(command: Command, tmp_path: Path)
     some = "*attributes/float32/bidirectional-layout1-lbr0-Relu_*-clip1"
     asked = ["check", "--runtime", "onnx-reference", "--no-diagnose", "--select", some]
     said = command(*asked, "--operator", "onnx.GRU-14").said_in_one_line()
-    make = re.search(r"make the others \(1\) with: grucible (gen .*) -o out, and name out as", said)
+    make = re.search(
+        r"; other cases are \(1\): make them with: grucible (gen .*) -o out, and give out", said
+    )
     assert make, said
     made = command(*shlex.split(make[1]), "-o", tmp_path / "out")
     assert made.status == 0, made.err
     assert command("check", tmp_path / "out", *asked[1:]).out.startswith(
         "does not conform: 0 of 1 cases"
     )
-    with pytest.raises(GrucibleError, match=r"make the others \(1\) with: "):
+    with pytest.raises(GrucibleError, match=r"; other cases are \(1\): make them with: "):
         next(load_vectors(select=f"{some} & onnx*"))
 
 
