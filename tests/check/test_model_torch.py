@@ -319,7 +319,7 @@ def test_wrong_layers_are_in_the_models_order(
     assert "layers grus.0, grus.1, grus.2 are wrong" in text
     assert re.findall(r"in layer (grus\.\d)", text)[:3] == ["grus.0", "grus.1", "grus.2"]
     assert re.search(r"start with: .*/grus.0 --against ", text)
-    assert "the questions with the module's attributes and weights, and their exact answers" in text
+    assert "the questions with the module's attributes and weights and their exact answers" in text
     again = ("check", "--runtime", "onnxruntime", "--last-failed", report)
     bad(command(*again), "is of a model", "check FILE.h5 --last-failed")
     right = command(*again, tmp_path / "kept.h5")
