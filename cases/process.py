@@ -13,6 +13,8 @@ INTERRUPTED = 130
 
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _caught = 0
+_deferring = False
+"""Whether an interruption waits: raised among a library's locks, it would leave one locked for ever."""
 
 
 def catch_terminations() -> None:
@@ -27,13 +29,26 @@ def _interrupt(number: int, _: object) -> None:
     _caught = number
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_IGN)  # a terminal that closes sends several
-    raise KeyboardInterrupt
+    if not _deferring:
+        raise KeyboardInterrupt
 
 
 def end_if_interrupted() -> None:
     """Raise KeyboardInterrupt again if a signal raised it before: h5py may have swallowed it."""
     if _caught:
         raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def deferring_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt for a signal in the body of the `with` only at its end."""
+    global _deferring
+    _deferring = True
+    try:
+        yield
+    finally:
+        _deferring = False
+    end_if_interrupted()
 
 
 def interruption_status() -> int:

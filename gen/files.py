@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import __version__
 from ..cases.errors import GrucibleError, VectorFileError
-from ..cases.process import end_if_interrupted
+from ..cases.process import deferring_interrupts, end_if_interrupted
 from ..cases.selection import WHOLE, Shard
 from ..cases.specs.expand import CaseSpec
 from ..cases.specs.spec_file import CaseSpecFile
@@ -85,7 +85,8 @@ class _Processes(ProcessPoolExecutor):
         before = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = "1"
         try:
-            return super().submit(_do, *args)
+            with deferring_interrupts():
+                return super().submit(_do, *args)
         finally:
             os.environ.pop("PYTHONSAFEPATH")
             if before is not None:

@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 272,
-    "cases": 6_272,
+    "cases": 6_287,
     "vectors": 2_655,
-    "gen": 5_230,
+    "gen": 5_231,
     "gen/variants": 3_115,
     "check": 17_645,
     "check/diagnosis": 3_358,
-    "tests": 32_352,
+    "tests": 32_369,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_074, 214, 33_598
+PACKAGE, MODULES, WORDS = 32_090, 214, 33_609
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

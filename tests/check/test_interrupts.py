@@ -65,3 +65,17 @@ def test_an_interruption_that_a_library_swallows_is_seen(
     assert (checked.status, checked.out) == (130, "")
     made = command("gen", SHIPPED / "openvino/gru_cell/core.yaml", "-o", tmp_path, "--jobs", "1")
     assert (made.status, made.out) == (130, "")
+
+
+def test_a_signal_among_a_librarys_locks_interrupts_behind_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Raised inside, it would leave one locked, and the command would wait for ever."""
+    monkeypatch.setattr(process, "_caught", 0)
+    done = []
+    with pytest.raises(KeyboardInterrupt), process.deferring_interrupts():
+        process._interrupt(signal.SIGINT, None)
+        done.append("the rest")
+    assert done
+    with pytest.raises(KeyboardInterrupt):
+        process._interrupt(signal.SIGINT, None)

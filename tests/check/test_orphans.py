@@ -92,6 +92,9 @@ def test_of_gen(number: signal.Signals, tmp_path: Path) -> None:
         assert soon(lambda: len(gen.children()) >= 3)  # two, and multiprocessing's own
         started = gen.children(recursive=True)
         process.send_signal(number)
-        process.communicate(timeout=30)
+        try:
+            process.communicate(timeout=30)
+        finally:
+            process.kill()
         assert process.returncode in (-number, 128 + number)
         assert soon(lambda: not any(one.is_running() for one in started))
