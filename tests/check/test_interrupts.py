@@ -73,9 +73,13 @@ def test_a_signal_among_a_librarys_locks_interrupts_behind_them(
     """Raised inside, it would leave one locked, and the command would wait for ever."""
     monkeypatch.setattr(process, "_caught", 0)
     done = []
-    with pytest.raises(KeyboardInterrupt), process.deferring_interrupts():
+
+    def submit() -> None:
         process._interrupt(signal.SIGINT, None)
         done.append("the rest")
+
+    with pytest.raises(KeyboardInterrupt), process.deferring_interrupts():
+        submit()
     assert done
     with pytest.raises(KeyboardInterrupt):
         process._interrupt(signal.SIGINT, None)
