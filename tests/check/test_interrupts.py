@@ -72,7 +72,7 @@ def test_a_signal_among_a_librarys_locks_interrupts_behind_them(
 ) -> None:
     """Raised inside, it would leave one locked, and the command would wait for ever."""
     monkeypatch.setattr(process, "_caught", 0)
-    done = []
+    done = list[str]()
 
     def submit() -> None:
         process._interrupt(signal.SIGINT, None)
