@@ -220,29 +220,36 @@ def nothing_selected(
     dtypes: Sequence[str] = (),
     listing: str = "--list",
     prefixes: Iterable[str] = (),
-    unmade: int = 0,
 ) -> GrucibleError:
     """Make the error for options that select none of the cases that `grucible cases` lists.
 
-    To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/. Of the cases that are
-    listed, `unmade` are selected, but are no core vectors.
+    To suggest, it needs the `prefixes` of known ids, such as onnx.GRU-14/plain/.
     """
-    context = click.get_current_context(silent=True)
-    notes = context.meta.get(DEFAULTS, {}) if context else {}
-    given = options_of(select, dtypes)
-    named = " ".join(f"{option} {value!r}{notes.get(option, '')}" for option, value in given)
-    by = f" by {shorten(named)}" if named else ""
-    if unmade:
-        mine = getattr(select, "operators", ())
-        globs = [f"{one}/*{AND}{glob}" for one in mine for glob in select] or select
-        options = [*options_of(globs, getattr(select, "dtypes", dtypes)), ("-o", "out")]
-        make = format_command("gen", (), (word for option in options for word in option))
-        return GrucibleError(
-            f"no core vector is selected by {shorten(named)}; other cases are ({unmade}): make them "
-            f"with: {make}, and give out as VECTORS"
-        )
+    named = _name_options(select, dtypes)
+    by = f" by {named}" if named else ""
     globs = [one for glob in getattr(select, "given", select) for one in glob.split(AND)]
     near = next(filter(None, (suggest_part(one, [*prefixes]) for one in globs)), "")
     return GrucibleError(
         f"no case is selected{by}{near}; see the ids with: grucible cases {listing}"
     )
+
+
+def unmade_selected(select: Sequence[str], count: int) -> GrucibleError:
+    """Make the error for globs that select `count` cases of grucible's specs, but no core vector."""
+    mine = getattr(select, "operators", ())
+    globs = [f"{one}/*{AND}{glob}" for one in mine for glob in select] or select
+    options = [*options_of(globs, getattr(select, "dtypes", ())), ("-o", "out")]
+    make = format_command("gen", (), (word for option in options for word in option))
+    return GrucibleError(
+        f"no core vector is selected by {_name_options(select)}; other cases are ({count}): make them "
+        f"with: {make}, and give out as VECTORS"
+    )
+
+
+def _name_options(select: Sequence[str], dtypes: Sequence[str] = ()) -> str:
+    """Name the options that select, as they are typed, and where those come from that are not."""
+    context = click.get_current_context(silent=True)
+    notes = context.meta.get(DEFAULTS, {}) if context else {}
+    given = options_of(select, dtypes)
+    named = (f"{option} {value!r}{notes.get(option, '')}" for option, value in given)
+    return shorten(" ".join(named))

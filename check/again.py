@@ -140,7 +140,7 @@ def ask_again(
         if found.verdict != "passed":
             found = replace(found, message=f"{AGAIN}{rows}: {found.message}")
         yield found, rows
-        crashes += found.fault is not None and found.fault.silent
+        crashes += found.fault is not None and found.fault.no_answer
         if crashes == MOST_CRASHES:
             return
 

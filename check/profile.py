@@ -138,7 +138,7 @@ def make_row(result: CaseResult, misreading: str) -> Row:
     elif result.verdict == "missing":
         status = "missing"
     elif result.fault and result.fault.kind != "raised":
-        status = "crashed" if result.fault.silent else "malformed"
+        status = "crashed" if result.fault.no_answer else "malformed"
     _, theme, _, what = result.id.split("/", 3)
     message = f"{result.where}: {result.message}" if status == "wrong" else result.message
     return Row(

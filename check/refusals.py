@@ -117,7 +117,7 @@ def graded(asked: InvalidQuestion, valid: Reply, given: Reply) -> tuple[Outcome,
     """
     if given.status != "ok":
         if given.fault and given.fault.kind != "raised":
-            return ("crash" if given.fault.silent else "garbage"), given.message
+            return ("crash" if given.fault.no_answer else "garbage"), given.message
         return ("unasked" if given.status == "missing" else "refused"), given.message
     checked = check_reply(asked.question.outputs, given)
     if checked.status != "ok":

@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 272,
-    "cases": 6_287,
-    "vectors": 2_655,
+    "cases": 6_294,
+    "vectors": 2_666,
     "gen": 5_231,
     "gen/variants": 3_115,
-    "check": 17_645,
+    "check": 17_642,
     "check/diagnosis": 3_358,
     "tests": 32_373,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_090, 214, 33_609
+PACKAGE, MODULES, WORDS = 32_105, 214, 33_609
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -17,7 +17,16 @@ from ..cases.dtypes import Array
 from ..cases.errors import GrucibleError, VectorFileError, texts
 from ..cases.files import MOST_NAMES, files_below
 from ..cases.operators import OPERATORS
-from ..cases.selection import PLAIN, WHOLE, Ids, Shard, may_select, nothing_selected, selected
+from ..cases.selection import (
+    PLAIN,
+    WHOLE,
+    Ids,
+    Shard,
+    may_select,
+    nothing_selected,
+    selected,
+    unmade_selected,
+)
 from .block import Block
 from .case import Case
 from .hdf5 import CORE
@@ -114,7 +123,9 @@ class VectorSet:
         chosen = select or self.select
         specs = () if self.path else find_specs()
         unmade = sum(len(expand(spec, select=chosen)) for spec in specs)
-        return nothing_selected(chosen, prefixes=self._prefixes, unmade=unmade)
+        if unmade:
+            return unmade_selected(chosen, unmade)
+        return nothing_selected(chosen, prefixes=self._prefixes)
 
     @cached_property
     def tiers(self) -> dict[str, str]:

@@ -232,17 +232,16 @@ def one_reading(results: Sequence[CaseResult]) -> tuple[list[CaseResult], list[M
         if result.decides and result.verdict == "passed":
             for ledger in result.followed:
                 deciding.setdefault((_owner(result), ledger), []).append(result)
-    most: dict[tuple[str, str], tuple[ReadingNames, str]] = {}
-    mixed = []
+    mixed: dict[tuple[str, str], Mixed] = {}
     for point, some in deciding.items():
         ledger = point[1]
         counts = Counter(result.followed[ledger] for result in some)
         if len(counts) > 1:
-            wanted = max(counts, key=lambda reading: (counts[reading], reading == STORED))
-            most[point] = wanted, f"{counts[wanted]} of {len(some)} cases"
-            [other] = counts.keys() - {wanted}
-            mixed.append(Mixed(ledger, wanted, other, counts[other], len(some), some[0].operator))
-    return ([_deviating(result, most) for result in results] if most else list(results)), mixed
+            most = max(counts, key=lambda reading: (counts[reading], reading == STORED))
+            [other] = counts.keys() - {most}
+            mixed[point] = Mixed(ledger, most, other, counts[other], len(some), some[0].operator)
+    judged = [_deviating(result, mixed) for result in results] if mixed else list(results)
+    return judged, [*mixed.values()]
 
 
 def judged_alone(result: CaseResult) -> CaseResult:
@@ -256,21 +255,19 @@ def _owner(result: CaseResult) -> str:
     return result.operator.partition(".")[0]
 
 
-def _deviating(
-    result: CaseResult, most: Mapping[tuple[str, str], tuple[ReadingNames, str]]
-) -> CaseResult:
-    """Fail a case that passed under another reading than the most frequent one; `most` counts its cases."""
+def _deviating(result: CaseResult, mixed: Mapping[tuple[str, str], Mixed]) -> CaseResult:
+    """Fail a case that passed under another reading than the most frequent one."""
     if not (result.decides and result.verdict == "passed"):
         return result
     for ledger, reading in result.followed.items():
-        wanted, cases = most.get((_owner(result), ledger), (reading, ""))
-        if reading != wanted:
+        one = mixed.get((_owner(result), ledger))
+        if one and reading != one.most:
             return replace(
                 result,
                 verdict="failed",
                 holds=(),  # the tolerances hold only under a reading that does not count here
-                message=f"{FOLLOWS} {_named(reading, ledger)}; {cases} that settle {ledger} follow "
-                f"{_named(wanted, ledger)}",
+                message=f"{FOLLOWS} {_named(reading, ledger)}; {one.decided - one.deviating} of "
+                f"{one.decided} cases that settle {ledger} follow {_named(one.most, ledger)}",
             )
     return result
 

@@ -86,7 +86,7 @@ class Fault:
     traceback: tuple[str, ...] = ()
 
     @property
-    def silent(self) -> bool:
+    def no_answer(self) -> bool:
         """Whether no answer came: the runtime crashed or hung."""
         return self.kind in ("crashed", "hung")
 

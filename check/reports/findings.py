@@ -75,7 +75,7 @@ def leading_command(
     if runtime and case.message.startswith(f"{AGAIN} with "):
         return format_command("shrink", [*given, case.id], ["--runtime", runtime])
     if case.fault and runtime.startswith("exec:"):
-        if case.fault.silent:
+        if case.fault.no_answer:
             return format_command("ask", given, ["-o", "asked", "--select", case.id])
         return format_command("probe", [runtime])
     failed = case.verdict == "failed" and may_trace(case.dtype, required, case.message)
