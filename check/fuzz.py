@@ -26,9 +26,9 @@ from ..cases.selection import WHOLE, Shard
 from ..cases.specs.pairs import PairsAsked
 from ..cases.specs.random_space import RandomSpace
 from ..gen.drawing import LAST, bytes_of
-from ..gen.files import open_executor
 from ..gen.making import Made, make_random
 from ..gen.posed import answered_block
+from ..gen.processes import open_executor
 from ..vectors.block import Block
 from ..vectors.case import rows_of
 from ..vectors.vector_set import VectorSet

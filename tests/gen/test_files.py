@@ -27,7 +27,7 @@ from grucible.cases.specs.spec_file import SHIPPED, find_specs, load_spec
 from grucible.gen import answering
 from grucible.gen.cli import gen_command
 from grucible.gen.drawing import ORDINARY
-from grucible.gen.files import open_executor
+from grucible.gen.processes import open_executor
 from grucible.gen.stacks import Stack
 from grucible.vectors.digest import file_digest, published_digests
 from grucible.vectors.hdf5 import Folder, tree_of
