@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_115,
     "check": 17_642,
     "check/diagnosis": 3_358,
-    "tests": 32_373,
+    "tests": 32_374,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 32_118, 215, 33_609

@@ -199,6 +199,7 @@ def test_what_is_wrong_in_one_direction_is_named_where_no_step_is_seen() -> None
         "Ho-left-sorted",
         "lengths-of-next-row",
         "p_r-of-next-row",
+        "r-with-g",
         "reverse-from-longest",
         "unwritten-Ho-rows-of-length-1=0.0",
         "Y-holds-carried-state",
