@@ -68,10 +68,12 @@ class Cluster(Executor):
             while worker not in found and worker in self._client.nthreads():
                 try:
                     found[worker] = future.result(timeout=1)
-                except Exception as error:
+                except TimeoutError:
                     left -= 1
-                    if not isinstance(error, TimeoutError) or future.done() or not left:
-                        found[worker] = error
+                    if not left:
+                        found[worker] = TimeoutError(f"it gave nothing in {_LOAD} s")
+                except Exception as error:
+                    found[worker] = error
         return found
 
     def in_order(self, tasks: Iterable[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -209,6 +209,29 @@ def test_a_cluster_judges_and_explains_as_one_machine_does(
     assert json.loads(claim.read_text())["machine"] is None  # the workers' may be another
 
 
+def test_a_task_that_ends_as_the_wait_for_it_does_gives_its_result() -> None:
+    class Late:
+        waited = 0
+
+        def result(self, timeout: float) -> str:
+            self.waited += 1
+            if self.waited == 1:
+                raise TimeoutError(f"timed out after {timeout} s")
+            return "1.0"
+
+        def done(self) -> bool:
+            return True
+
+    class Client:
+        def nthreads(self) -> dict[str, int]:
+            return {"tcp://here": 1}
+
+        def submit(self, *_: Any, **__: Any) -> Late:
+            return Late()
+
+    assert Cluster(Client()).on_each(len, "") == {"tcp://here": "1.0"}
+
+
 def test_questions_of_a_lost_task_are_missing() -> None:
     lost, refused = TaskLost("workers died of it"), [Reply("unsupported", {}, "not here")]
 

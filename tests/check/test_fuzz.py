@@ -529,7 +529,7 @@ def test_ctrl_c_in_a_diagnosis_leaves_counts_that_agree(monkeypatch: pytest.Monk
 def test_a_process_that_is_killed_loses_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("grucible.check.fuzz.FIRST", 64)
     monkeypatch.setattr("grucible.check.fuzz.make_random", make_until_killed)
-    found = fuzzed(small_clip_ignored, 600, jobs=2)
+    found = fuzzed(lambda question: run(question, "clip ignored"), 600, jobs=2)
     assert "was killed" in found.stopped
     assert found.new[0].count == found.counts["failed"] > 0
     assert found.exit_status == 1
