@@ -54,9 +54,10 @@ def _parse_sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) 
 @click.command("model")
 @click.argument("file")
 @click.option("--runtime", required=True, multiple=True, callback=_only, metavar="NAME",
-              help="onnxruntime, onnx-reference, openvino, opencv, tract or mnn; torch, torch-onnx or "
-              "torch-onnx-legacy for a module; or package.module:function, which takes the path of a "
-              "model and its inputs by name, and returns its outputs by name.")  # fmt: skip
+              help="onnxruntime, onnx-reference, openvino, opencv, tract, mnn or mnn-kernel; openvino or "
+              "openvino-default for an IR; torch, torch-onnx or torch-onnx-legacy for a module; or "
+              "package.module:function, which takes the path of a model and its inputs by name, and "
+              "returns its outputs by name.")  # fmt: skip
 @click.option("--module", multiple=True, callback=_only, metavar="./FILE.py:FUNCTION",
               help="Makes the nn.Module of which FILE, in ONNX, was exported: each GRU in the file is judged "
               "as the module's, and what it stores is compared with the module.")  # fmt: skip
