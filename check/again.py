@@ -103,8 +103,8 @@ def describe_change(cases: str, *, unlike: bool) -> str:
     """Say that `cases` go wrong when they are asked again: as they are if `unlike`, else with other rows."""
     if not unlike:
         return f"asked again, with other rows of their batch, {cases} go wrong"
-    why = "kept state, unwritten memory, or weights changed in place"
-    return f"asked again, {cases} give another answer: {why}"
+    why = "kept state, unwritten memory, threads that race, or weights changed in place"
+    return f"asked again, {cases} give another answer, as with {why}"
 
 
 def _under_one_reading(now: CaseResult, before: CaseResult) -> CaseResult:

@@ -97,6 +97,10 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
     if sizes.get("input", 0.0) > sizes.get("hidden", np.inf):
         wider = "where the hidden size is as large as the input size, or larger"
         shared["where the input size is larger than the hidden size", wider] = 1.0
+    for one, other in (("input", "hidden"), ("batch", "time")):
+        if one in sizes and sizes[one] == sizes.get(other):
+            same = f"{SIZES[one]} and {SIZES[other]} are equal"
+            shared[f"where {same}", f"where {same.replace('are equal', 'differ')}"] = 1.0
     yes, no = "is {}", "is not {}"
     if "f.per_direction" in traits(operator):
         yes, no = "is {} in a direction", "is {} in no direction"

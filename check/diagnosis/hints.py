@@ -40,11 +40,11 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
     if not which.any():
         return []
     passed = [(block, np.ones(len(block), bool)) for block in passing.blocks]
-    known = "none of them passed"
+    known = "no such case passed"
     if passing.every > 1.0:
-        known = "of the cases that passed, those that were looked at are others"
+        known = "none of the passed cases that were looked at is one"
     apart = what_tells_apart(blocks_of(parts, which), passed)
-    found = [f"these are the cases {one}: {known}" for one in apart[:MOST_CONDITIONS]]
+    found = [f"all of these are cases {one}, and {known}" for one in apart[:MOST_CONDITIONS]]
     some = [part.rows(rows) for part, rows in by_part(parts, which) if rows.any()]
     found += _of_one_output(some) or _of_steps(local, which)
     if not any(np.isfinite(elements(part.observed, 1)).all(axis=1).any() for part in some):

@@ -158,15 +158,21 @@ def _grown(part: FailingBlock, pool: Sequence[Variant], most: int) -> list[tuple
     """Find the fewest variants, two or more, that explain one case together."""
     operator = OPERATORS[part.block.operator]
     pool = [v for v in pool if v.means_something_for(operator)]
-    tried: list[tuple[Variant, ...]] = list(combinations(pool, 2))
+    tried: list[tuple[Variant, ...]] = [one for one in combinations(pool, 2) if _apart(one)]
     while tried:
         far, left = part.compare(tried)
         if (far <= 1.0).any():
             return [tried[at] for at in np.flatnonzero(far[:, 0] <= 1.0).tolist()]
         beam = [tried[at] for at in np.argsort(left[:, 0], kind="stable")[:BEAM].tolist()]
         more = [(*one, v) for one in beam if len(one) < most for v in pool if v not in one]
-        tried = [*{frozenset(names_of(one)): one for one in more}.values()]
+        tried = [*{frozenset(names_of(one)): one for one in more if _apart(one)}.values()]
     return []
+
+
+def _apart(several: Sequence[Variant]) -> bool:
+    """Say whether no two variants replace the same input: together they say what neither does."""
+    replaced = [one.replaces for one in several if one.replaces]
+    return len(replaced) == len({*replaced})
 
 
 def _with_smaller(several: Sequence[tuple[Variant, ...]]) -> list[tuple[Variant, ...]]:

@@ -262,6 +262,15 @@ def _before(seen: Evaluated) -> Outputs:
     return np.where(_past(seen), seen.y, turned(seen.semantics, y)), seen.ho
 
 
+def _state_before_last(seen: Evaluated) -> Array:
+    """Take the state before each row's last step: h0 of a row with one step, or with none."""
+    y = turned(seen.semantics, _before(seen)[0])
+    length, start = seen.inputs.lengths[:, None, :], seen.inputs.starts[:, None, :]
+    at = start + np.where(seen.semantics.backwards[:, :, None], 0, np.maximum(length - 1, 0))
+    last = np.take_along_axis(y, at[..., None, None], axis=-2)[..., 0, :]
+    return np.where(length[..., None] > 0, last, seen.ho)
+
+
 SEQUENCE_VARIANTS = (
     Variant("h0-ignored", "{h0} ignored, zeros used", inputs=_h0(lambda h, _: np.zeros_like(h))),
     Variant("h0-ignored-in-reverse", "{h0} ignored in reverse, zeros used", needs=("direction",),
@@ -285,19 +294,19 @@ SEQUENCE_VARIANTS = (
     Variant("Ho-directions-exchanged", "the two directions exchanged in {ho}", ledger="bidi-layout", needs=("axis.direction",),
             outputs=lambda seen: (seen.y, _flipped(seen.ho, 1))),
     Variant("lengths-ignored", "{lengths} ignored, every row as long as the time axis", needs=("lengths",),
-            links=LENGTHS, inputs=lambda inputs, _: _whole(inputs)),
+            links=LENGTHS, replaces="lengths", inputs=lambda inputs, _: _whole(inputs)),
     Variant("lengths-of-first-row", "the first row's {lengths} used for every row", needs=("lengths",),
-            links=LENGTHS, inputs=_lengths(lambda n, _: np.broadcast_to(n[..., :1], n.shape))),
+            links=LENGTHS, replaces="lengths", inputs=_lengths(lambda n, _: np.broadcast_to(n[..., :1], n.shape))),
     Variant("lengths-of-longest-row", "the longest row's length used for every row", needs=("lengths",),
-            inputs=lambda inputs, _: _longest(inputs)),
+            replaces="lengths", inputs=lambda inputs, _: _longest(inputs)),
     Variant("lengths-one-short", "every row one step too short", needs=("lengths",),
-            inputs=_lengths(lambda n, _: np.maximum(n - 1, 0))),
+            replaces="lengths", inputs=_lengths(lambda n, _: np.maximum(n - 1, 0))),
     Variant("lengths-one-long", "every row one step too long, up to the time axis", needs=("lengths",),
-            inputs=_lengths(lambda n, time: np.minimum(n + 1, time))),
+            replaces="lengths", inputs=_lengths(lambda n, time: np.minimum(n + 1, time))),
     Variant("length-0-as-1", "a row of length 0 computed as one of length 1", needs=("lengths.0",),
-            inputs=_lengths(lambda n, _: np.maximum(n, 1))),
+            replaces="lengths", inputs=_lengths(lambda n, _: np.maximum(n, 1))),
     Variant("length-0-as-whole", "a row of length 0 computed over the whole time axis", needs=("lengths.0",),
-            inputs=_lengths(lambda n, time: np.where(n == 0, time, n))),
+            replaces="lengths", inputs=_lengths(lambda n, time: np.where(n == 0, time, n))),
     Variant("Y-not-zeroed", "{y} not zeroed past a row's length: forward steps go on there", ledger="y-padding", needs=("lengths",),
             outputs=_not_zeroed),
     Variant("Y-zeroed-only", "every step computed, padding included, and {y} zeroed past a row's length afterwards",
@@ -322,8 +331,8 @@ SEQUENCE_VARIANTS = (
             ledger="reverse-ragged", needs=("direction", "y.time"), outputs=_ho_at(lambda n, _, __: n - 1)),
     Variant("Ho-of-first-step", "{ho} taken from {y} at time 0", needs=("axis.time",),
             outputs=_ho_at(lambda _, __, ___: np.array(0))),
-    Variant("Ho-one-step-early", "{ho} taken one step before the last", needs=("axis.time",),
-            outputs=_ho_at(lambda n, _, reverse: np.where(reverse, 1, n - 2))),
+    Variant("Ho-one-step-early", "{ho} holds the state before the last step instead of after it", needs=("axis.time",),
+            outputs=lambda seen: (seen.y, _state_before_last(seen))),
     Variant("last-output-in-time-order", "the last {y} of reverse taken from the end of the sequence in the order of time",
             needs=("direction", "sequence"), last=_last_in_time),
     Variant("rows-left-sorted", "rows sorted by length for packing, and not put back", needs=("lengths",),
@@ -332,20 +341,22 @@ SEQUENCE_VARIANTS = (
 """The first state, directions, lengths, padding, and where Y and Ho are taken from."""
 ELSEWHERE = (
     Variant("x-one-late", "{x} of the step before taken", needs=("axis.time",), between_steps=True,
-            inputs=_x_of(lambda n: n - 1, steps=True)),
+            replaces="x", inputs=_x_of(lambda n: n - 1, steps=True)),
     Variant("x-one-early", "{x} of the step after taken", needs=("axis.time",), between_steps=True,
-            inputs=_x_of(lambda n: n + 1, steps=True)),
+            replaces="x", inputs=_x_of(lambda n: n + 1, steps=True)),
     Variant("x-of-time-before", "{x} of the time before taken", needs=("axis.time",), between_steps=True,
-            inputs=_x_of(lambda n: n - 1, steps=False)),
+            replaces="x", inputs=_x_of(lambda n: n - 1, steps=False)),
     Variant("x-of-time-after", "{x} of the time after taken", needs=("axis.time",), between_steps=True,
-            inputs=_x_of(lambda n: n + 1, steps=False)),
+            replaces="x", inputs=_x_of(lambda n: n + 1, steps=False)),
     Variant("x-of-first-step", "{x} of the first step taken for every step", needs=("axis.time",), between_steps=True,
-            inputs=_x_of(lambda n: 0 * n, steps=True)),
+            replaces="x", inputs=_x_of(lambda n: 0 * n, steps=True)),
     Variant("steps-up-to-1", "no more than the first step taken", needs=("axis.time",), between_steps=True,
-            inputs=_lengths(lambda n, _: np.minimum(n, 1))),
+            replaces="lengths", inputs=_lengths(lambda n, _: np.minimum(n, 1))),
+    Variant("lengths-past-1-one-short", "every row of two or more steps one step too short", needs=("axis.time",),
+            between_steps=True, replaces="lengths", inputs=_lengths(lambda n, _: np.where(n > 1, n - 1, n))),
     *(
         Variant(f"lengths-of-{row}", f"{{lengths}} of {whose} used for each row", needs=("lengths",), between_steps=True,
-                inputs=_lengths(_rolled(by)))
+                replaces="lengths", inputs=_lengths(_rolled(by)))
         for row, whose, by in (("next-row", "the next row", -1), ("row-before", "the row before", 1))
     ),
     Variant("Y-zeroed-to-longest", "every row computed as long as the longest, and {y} zeroed past its length afterwards",

@@ -131,7 +131,8 @@ def _in_words(target: str, terms: Terms) -> Iterator[str]:
             yield f"{words} {_scaled(c)}"
         elif product in _OWN and target.startswith("a_"):
             part = "" if product == "c" else GROUPS[target[2:]]
-            yield f"{part}{_OWN[product]} {_scaled(c)}"
+            own = "{b_outside}" if product == "b" and "h" in target else _OWN[product]
+            yield f"{part}{own} {_scaled(c)}"
         else:
             how = "added to" if c > 0 else "subtracted from"
             yield f"{_times(abs(c), _one(product), ' times')} {how} {words}"

@@ -84,7 +84,8 @@ class Variant:
     the steps in another way, made from the arithmetic, what is meant and what is altered. `last` is what an
     output holds that is the last state alone, where that is not ho. `between_steps` says that the inputs or
     the semantics are changed in what no single step tells: the first state, or which steps are taken and of
-    what; `mixes_rows` that a row's step takes something of another row.
+    what; `mixes_rows` that a row's step takes something of another row. One that `replaces` an
+    input (x, lengths) undoes some of another one that does.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of precision
     the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
@@ -108,6 +109,7 @@ class Variant:
     last: Callable[[Evaluated], Array] | None = None
     between_steps: bool = False
     mixes_rows: bool = False
+    replaces: str = ""
     arithmetic: Any = None
     function: str = ""
     error: float = 0.0
@@ -158,6 +160,8 @@ def _words(operator: Operator) -> _Words:
     reset = " and ".join(words["reset_after"])
     words["after_asked"] = [f"{reset} is set" if reset else "the formula applies it after"]
     words.setdefault("y", words["ho"])
+    inside = " (but for rt (.) Rbh)" if "reset" in traits(operator) else ""
+    words["b_outside"] = [" and ".join(words.get("b", ["b"])) + inside]
     words["outputs"] = [tensor.name for tensor in operator.outputs]
     return _Words({word: " and ".join(names) for word, names in words.items() if names})
 
