@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_294,
     "vectors": 2_666,
     "gen": 5_246,
-    "gen/variants": 3_115,
-    "check": 17_642,
-    "check/diagnosis": 3_358,
-    "tests": 32_400,
+    "gen/variants": 3_143,
+    "check": 17_690,
+    "check/diagnosis": 3_390,
+    "tests": 32_513,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_120, 215, 33_609
+PACKAGE, MODULES, WORDS = 32_168, 215, 33_655
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -26,7 +26,7 @@ from .beyond import candidates
 from .contradictions import Passing
 from .curves import find_other_function
 from .explanations import explanations
-from .failing import FailingBlock, any_of, holds_numbers
+from .failing import FailingBlock, any_of, elements, holds_numbers
 from .finding import (
     PARTLY,
     Diagnosis,
@@ -47,7 +47,7 @@ FITTED_CASES, FITTED_STATES = 3, 24
 """Minimum cases, or states, that a fitted number explains: it has one degree of freedom, and rounding blurs
 it."""
 FEWEST_NUMBERS = 8
-"""Minimum numbers of fewer cases that make anything certain; shrunk cases hardly tell mistakes apart."""
+"""Minimum different numbers of fewer cases that make anything certain; shrunk cases tell little apart."""
 MOST_TOGETHER = 8
 """Maximum variants of those found that are tried together."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
@@ -84,7 +84,7 @@ def diagnose(
     local = Local(parts, passing, len(rows))
     found = explanations(search, _searched(search, local, coarse), passing, which)
     chosen = Proof(parts, passing, local, which).chosen(found)
-    if len(rows) < FITTED_CASES and _elements(parts) < FEWEST_NUMBERS and not passing.blocks:
+    if len(rows) < FITTED_CASES and _numbers(parts) < FEWEST_NUMBERS and not passing.blocks:
         chosen = [replace(one, certain=False) for one in chosen]
     chosen, notes = _asked_again(parts, chosen, replies)
     explained = ~which | any_of((one.mask for one in chosen if one.certain), len(rows))
@@ -94,7 +94,7 @@ def diagnose(
     findings = [finding for finding, _ in (*coarser, *curved)]
     least = max(1.0, PARTLY * len(rows))
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).sum() >= least]
-    findings += [finding_of(parts, one, found) for one in chosen]
+    findings += [finding_of(parts, one, found) for one in _united(chosen)]
     explained |= any_of((one.mask for one in chosen), len(rows))
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
@@ -109,9 +109,19 @@ def diagnose(
     )
 
 
-def _elements(parts: Sequence[FailingBlock]) -> int:
-    """Count what was observed."""
-    return sum(array.size for part in parts for array in part.observed.values())
+def _united(chosen: Sequence[Explanation]) -> list[Explanation]:
+    """Make one of explanations that say the same of different cases: of outputs, and of steps alone."""
+    united: dict[tuple[object, ...], Explanation] = {}
+    for one in chosen:
+        key = (one.names, one.where, one.certain)
+        same = united.get(key)
+        united[key] = replace(same, mask=same.mask | one.mask) if same else one
+    return [*united.values()]
+
+
+def _numbers(parts: Sequence[FailingBlock]) -> int:
+    """Count the different numbers that were observed: an output repeats others, and zeros."""
+    return sum(np.unique(elements(part.observed, 1)).size for part in parts)
 
 
 def _known(

@@ -80,23 +80,35 @@ class Proof:
 
         Those would show it, and are explained otherwise with certainty, and by no weaker explanation. Or
         nothing explains them, they are no nearer to it, and there are too many of them. Or it explains few
-        beside all that nothing explains.
+        beside all that nothing explains, of which several variants in one place must explain more; or few, as
+        another does that may hold in some place.
         """
         if not one.certain:
             return one
-        if one.explains < SOME and any(map(_of_few_bits, one.names)):
+        if one.explains < SOME and (any(map(_of_few_bits, one.names)) or self._has_rival(one)):
             return replace(one, certain=False)
         certain = [other for other in chosen if other.certain]
         others = self._without(one, chosen)
         unexplained = others & ~any_of((other.mask for other in certain), len(others))
         count = int(unexplained.sum())
-        if one.explains < max(PARTLY * count, min(SOME, BESIDE * count)):
+        least = max(PARTLY * count, min(SOME, BESIDE * count))
+        if one.explains < (count if one.where and len(one.names) > 1 else least):
             return replace(one, certain=False)
         left = self._left(one, unexplained)
         against = self._otherwise(one, others, [o for o in certain if not _weaker(o, one)])
         if int(left.sum()) > _admitted(one):
             against |= left
         return self._placed(one, self._passed(one), against) if against.any() else one
+
+    def _has_rival(self, one: Explanation) -> bool:
+        """Say whether another as simple explains the same cases, and only cases that passed contradict it."""
+        return any(
+            other.names != one.names
+            and not other.certain
+            and len(other.names) <= len(one.names)
+            and (other.mask | ~one.mask).all()
+            for other in self._found
+        )
 
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
         """(n,) Find the failing cases that nothing certain explains that has all of these variants."""

@@ -201,6 +201,15 @@ def _carried_over(seen: Evaluated) -> Outputs:
     return y, ho
 
 
+def _empty_kept(seen: Evaluated) -> Outputs:
+    """Let a row without steps hand out what the row before it does."""
+    ho = seen.ho.copy()
+    for row in range(1, ho.shape[2]):
+        empty = seen.inputs.lengths[:, None, row, None] == 0
+        ho[:, :, row] = np.where(empty, ho[:, :, row - 1], ho[:, :, row])
+    return seen.y, ho
+
+
 def _by_length(seen: Evaluated, array: Array) -> Array:
     """Sort the rows of an output by length, the longest first, as packing does."""
     order = np.argsort(-seen.inputs.lengths, axis=-1, kind="stable")
@@ -393,6 +402,8 @@ ELSEWHERE = (
             outputs=lambda seen: (seen.y, _first_of_batch(seen.ho))),
     Variant("Y-of-first-direction", "the first direction's {y} handed out for both", needs=("axis.direction", "axis.time"),
             outputs=lambda seen: (first_direction(seen.y), seen.ho)),
+    Variant("Ho-of-row-before-empty", "{ho} of a row of length 0 left as that of the row before it", needs=("lengths.0",),
+            outputs=_empty_kept),
     Variant("Ho-of-first-direction", "the first direction's {ho} handed out for both", needs=("axis.direction",),
             outputs=lambda seen: (seen.y, first_direction(seen.ho))),
     Variant("Y-zero", "{y} left zero", needs=("axis.time",), outputs=lambda seen: (0 * seen.y, seen.ho)),
