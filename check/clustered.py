@@ -19,7 +19,6 @@ from .grouping import FuzzFinding
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
 from .observed.pool import ASKED, RUN, RuntimePool, runs
-from .observed.source import Source
 from .protocol.header import Reply
 
 PARTS = 4
@@ -44,7 +43,7 @@ class Remote(NamedTuple):
     run: str
 
     @contextlib.contextmanager
-    def started(self, *, gives_up: bool = True) -> Iterator[Source]:
+    def started(self, *, gives_up: bool = True) -> Iterator[RuntimePool]:
         """Lend this worker's idle process of the runtime, or start one; it is kept for the next task."""
         for other in [other for other in _IDLE if other[0].run != self.run]:
             for source in _IDLE.pop(other, ()):
@@ -157,7 +156,7 @@ def fuzz_there(
 def shrink_part(remote: Remote, found: Fuzzed) -> list[FuzzFinding]:
     """Shrink cases of new findings on this worker."""
     with remote.started(gives_up=False) as source:
-        found.shrink(source, lambda _: None)
+        found.shrink(source, lambda _: None, source.restart)
     return [*found.findings.values()]
 
 

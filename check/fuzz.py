@@ -36,7 +36,7 @@ from .again import Again, describe_change, other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
 from .diagnosis.failing import FailingBlock
-from .diagnosis.finding import ASKED_AGAIN, Diagnosis
+from .diagnosis.finding import ASKED_AGAIN, ON_MORE, Diagnosis
 from .grouping import Findings, FuzzFinding, singles
 from .judging.case_result import CaseResult, mask
 from .judging.criterion import Criterion
@@ -45,6 +45,7 @@ from .judging.grade import Grade
 from .judging.judge import judge_blocks
 from .observed.isolated import GONE
 from .observed.source import Observed, Source, observe_block, stack_replies
+from .reports.text import ALONE
 from .shrink import Shrunk, shrink
 
 FIRST, CHUNK, CHUNK_BYTES = 256, 2048, 24 << 20
@@ -61,7 +62,7 @@ PASSED, PASSED_BYTES = 64, 64 << 20
 """Maximum blocks of cases that passed, against which a diagnosis is tested, and their bytes."""
 TWO = "two readings of one point"
 UNEXPLAINED = "wrong numbers that no finding explains"
-UNDIAGNOSED = "wrong numbers that were not diagnosed; no finding of other cases explains them"
+UNDIAGNOSED = "wrong numbers, not diagnosed to save time; no finding of other cases explains them"
 
 
 class _Kept(Passing):
@@ -342,20 +343,27 @@ class Fuzzed:
                 result = replace(result, verdict="failed", holds=(), arithmetic="")
                 self.findings.add(about, about, block, result, count=count)
 
-    def shrink(self, source: Source, advance: Callable[[FuzzFinding], None]) -> None:
+    def shrink(
+        self,
+        source: Source,
+        advance: Callable[[FuzzFinding], None],
+        restart: Callable[[], None] = lambda: None,
+    ) -> None:
         """Shrink a few cases of each new finding, as long as there is time; say why where that fails."""
         until = time.monotonic() + ALL_SECONDS
         every = [(one, block) for one in self.new for block, _ in one.cases[:SHRINKS]]
         for one, block in every:
             seconds = min(SHRINK_SECONDS, until - time.monotonic())
-            if seconds > 0 and not one.unsteady:
+            if seconds > 0:
                 advance(one)
                 try:
-                    small = shrink(block, source, self.criteria, seconds, is_known=self._is_known)
+                    small = shrink(
+                        block, source, self.criteria, seconds, is_known=self._is_known, restart=restart
+                    )  # fmt: skip
                     one.shrunk.append(small)
                     self._explain_shrunk(source, one, small)
                 except GrucibleError as error:
-                    one.unsteady = str(error)
+                    one.unsteady = str(error).replace(ALONE, f" when it is asked alone: {ON_MORE}")
 
     def _is_known(self, result: CaseResult, part: FailingBlock) -> bool:
         """Say whether wrong numbers are expected."""

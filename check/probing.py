@@ -122,7 +122,9 @@ def probe(runtime: str, timeout: float) -> Iterator[ProbeStep]:
             f"a probe talks to a program, and {runtime!r} names none; expected 'exec: COMMAND', such as "
             "'exec: ./my_gru'"
         )
-    with contextlib.closing(IsolatedRuntime(runtime, timeout, loading=timeout)) as program:
+    with contextlib.closing(
+        IsolatedRuntime(runtime, timeout, loading=timeout, gives_up=False)
+    ) as program:
         for step in _take_steps(runtime, program):
             yield step
             if step.wrong:

@@ -93,32 +93,38 @@ def shrink(
     seconds: float = MAX_SECONDS,
     advance: Callable[[Question], None] = lambda _: None,
     is_known: Callable[[CaseResult, FailingBlock], object] = lambda *_: False,
+    restart: Callable[[], None] = lambda: None,
 ) -> Shrunk:
     """Leave out of the only case of `block` all that it does not need to fail the same way.
 
     A case that passes may fail with other rows of its batch, as a check asks it again. Every smaller question
     gets its exact answer, and is judged by it; `advance` sees each one that is kept.
     Wrong numbers that are `is_known` are not kept: they would hide others. Ctrl-C gives the smallest case so
-    far, if anything was left out. Raises GrucibleError if the case does not fail, or if this case or the
-    smallest one does not fail the same way when it is asked again.
+    far, if anything was left out. `restart` gives the source a new process. If the smallest case does not
+    fail in one, the runtime keeps something: then each smaller case must fail in a process of its own, for
+    `seconds` more. Raises GrucibleError if the case does not fail, or not in a new process.
     """
-    trials = _Trials(source, criteria, is_known)
+    trials = _Trials(source, criteria, is_known, restart)
     others = [(one, rows) for one, rows in other_rows(block) if rows]
     each = ((one, rows, trials.find_failure(one)) for one, rows in [(block, ""), *others])
     block, rows, first = next((one for one in each if one[2]), (block, "", None))
     if first is None:
-        raise GrucibleError(f"{block.ids[0]} does not fail, and stays as it is{ALONE}")
-    question, result, left_out = block.question(0), first.result, list[str]()
+        raise GrucibleError(f"{block.ids[0]} does not fail{ALONE}")
     trials.ask_again(block, first)
-    until = time.monotonic() + seconds
-    question = replace(question, id=shrunk_id(question.id))
-    passed_over: set[int] = set()
-    interrupted = False
+    whole = replace(block.question(0), id=shrunk_id(block.ids[0]))
+    question, result, left_out = whole, first.result, list[str]()
+    interrupted, until = False, math.inf
     try:
-        while (found := _find_smaller(question, trials, first, passed_over, until)) is not None:
-            about, question, result = found
-            left_out.append(about)
-            advance(question)
+        for alone in (False, True):
+            trials.alone, until = alone, time.monotonic() + seconds
+            question, result, left_out = whole, first.result, []
+            passed_over: set[int] = set()
+            while (found := _find_smaller(question, trials, first, passed_over, until)) is not None:
+                about, question, result = found
+                left_out.append(about)
+                advance(question)
+            if not left_out or alone or not trials.became(answered_block(question), first):
+                break
         trials.ask_again(answered_block(question) if left_out else block, first)
     except KeyboardInterrupt:
         if not left_out:
@@ -149,7 +155,8 @@ def _find_smaller(
         with contextlib.suppress(GrucibleError):  # the answer cannot be rounded
             block = answered_block(smaller)
             result, observed = trials.ask(block)
-            if trials.are_alike(block, result, observed, first):
+            alike = trials.are_alike(block, result, observed, first)
+            if alike and not (trials.alone and trials.became(block, first)):
                 return about, smaller, result
     return None
 
@@ -162,9 +169,11 @@ class _Trials:
         source: Source,
         criteria: Mapping[str, Criterion],
         is_known: Callable[[CaseResult, FailingBlock], object],
+        restart: Callable[[], None],
     ) -> None:
         self._source, self._criteria, self._is_known = source, criteria, is_known
-        self.asked = 0
+        self._restart = restart
+        self.asked, self.alone = 0, False
 
     def ask(self, block: Block) -> tuple[CaseResult, Observed]:
         """Ask the question of a block of one, and judge the answer."""
@@ -188,19 +197,25 @@ class _Trials:
         alike = self.are_alike(block, result, observed, explained)  # a fitted curve is not
         return explained if alike else Failure(result)
 
-    def ask_again(self, block: Block, first: Failure) -> None:
-        """Raise GrucibleError where a case that is asked again does not fail as the first case does.
+    def became(self, block: Block, first: Failure) -> str:
+        """Ask a new process a case; say how it ended, or "" if it fails as the first one.
 
         After an error, any other error will do: the message of a death may change.
         """
+        self._restart()
         result, observed = self.ask(block)
         either = result.verdict == first.result.verdict == "error"
-        if not (either or self.are_alike(block, result, observed, first)):
-            others = {"passed": "passed", "failed": "failed otherwise"}
-            seen = others.get(result.verdict, f"was {result.verdict}")
+        if either or self.are_alike(block, result, observed, first):
+            return ""
+        others = {"passed": "passed", "failed": "failed otherwise"}
+        return others.get(result.verdict, f"was {result.verdict}")
+
+    def ask_again(self, block: Block, first: Failure) -> None:
+        """Raise GrucibleError where a case does not fail again in a new process."""
+        if became := self.became(block, first):
             raise GrucibleError(
-                f"{result.id} failed once, and {seen} when it was asked again: the answer depends on more "
-                "than the question, and nothing is written"
+                f"{block.ids[0]} failed once, and {became} when it was asked again: the answer depends on "
+                "more than the question, and nothing is written"
             )
 
     def are_alike(

@@ -171,6 +171,7 @@ def _fuzz_here(
                     lambda one: progress.tell(
                         f"shrinking {shorten(one.about, 30)}", found.asked_to
                     ),
+                    source.restart,
                 )
     return found
 

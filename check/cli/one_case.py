@@ -177,8 +177,9 @@ def shrink_command(
     with contextlib.closing(endless) as source, show_progress("shrinking", None) as progress:
         progress.begin(_so_far(block.question(0)))
         found = shrink(
-            block, source, demanded, seconds, lambda one: progress.advance(1, _so_far(one))
-        )
+            block, source, demanded, seconds, lambda one: progress.advance(1, _so_far(one)),
+            restart=source.restart,
+        )  # fmt: skip
         name = f"{source.name} {source.version}".strip()
     question = found.question
     about = f"shrunk from {block.ids[0]}, which {name} gets wrong{found.rows}"

@@ -123,12 +123,14 @@ class IsolatedRuntime:
             why = f"did not load in {self._loading:.3g} s"
         except (ClosedError, ProtocolError) as error:
             given = f" with --memory {self._memory >> 10:,}K" if self._memory else ""
+            tells = f"; see {format_command('probe', [self._spec])}"
             why = f"{error} while loading{given}"
+            why += tells * (self._gives_up and self._spec.startswith(EXEC))
         else:
             if self._like not in (None, hello) and not hello.unusable:
                 why = "another process of it says other things of itself: is it another build?"
         if why or hello.unusable:
-            self._drop()
+            self.drop()
             kind = RuntimeNotUsable if hello.installed else RuntimeNotInstalled
             raise kind(f"runtime {self._spec}: {why}" if why else hello.unusable)
         took = time.monotonic() - self._began
@@ -184,10 +186,10 @@ class IsolatedRuntime:
         else:
             self._deaths, self._answered = 0, True
             return reply
-        self._drop()
+        self.drop()
         return wrong
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         """End the child; the next question starts another."""
         with self._changing:
             if self._child is not None:
@@ -204,7 +206,7 @@ class IsolatedRuntime:
     def close(self) -> None:
         """End the child, and start no other."""
         self.stop()
-        self._drop()
+        self.drop()
 
 
 def _crash(why: str) -> Reply:

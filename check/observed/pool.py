@@ -133,6 +133,11 @@ class RuntimePool:
         finally:
             self._free.put(child)
 
+    def restart(self) -> None:
+        """Let the next question meet a process that answered none before; call it when none is under way."""
+        for child in self._children:
+            child.drop()
+
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""

@@ -53,13 +53,22 @@ def off_by(absolute: float, ratio: float) -> str:
 
 def see_command(report: Report, case: CaseResult) -> str:
     """Return the command that leads to a case's cause."""
-    vectors = "" if report.vectors == CORE else report.vectors
     grade = report.grades.get(case.dtype)
     required = str(grade.required) if grade else ""
     if report.model and not report.model.saved:
         keep = format_own_command("--save", _KEPT)
         return f"{keep}; {leading_command(case, _KEPT, required, '', f'{_KEPT}-outputs')}"
-    return leading_command(case, vectors, required, report.asked, report.outputs)
+    return leading_command(case, _vectors(report), required, report.asked, report.outputs)
+
+
+def _vectors(report: Report) -> str:
+    return "" if report.vectors == CORE else report.vectors
+
+
+def _shrink_command(case: CaseResult, vectors: str, runtime: str) -> str:
+    return format_command(
+        "shrink", [*([vectors] if vectors else []), case.id], ["--runtime", runtime]
+    )
 
 
 def leading_command(
@@ -73,7 +82,7 @@ def leading_command(
     """
     given = [vectors] if vectors else []
     if runtime and case.message.startswith(f"{AGAIN} with "):
-        return format_command("shrink", [*given, case.id], ["--runtime", runtime])
+        return _shrink_command(case, vectors, runtime)
     if case.fault and runtime.startswith("exec:"):
         if case.fault.no_answer:
             return format_command("ask", given, ["-o", "asked", "--select", case.id])
@@ -119,10 +128,12 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
         return f"; {more}{BELOW}"
     if not found or not all(finding.certain for finding in found):
         return f"; perhaps explained{BELOW}" if found else ""
-    if diagnosis.unexplained or len(found) > _IN_HEADLINE:
+    others = any(finding.alternatives for finding in found)
+    if diagnosis.unexplained or len(found) > _IN_HEADLINE or others:
         explained = diagnosis.failed - diagnosis.unexplained
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
-        findings = "one finding" if len(found) == 1 else f"{len(found)} findings together"
+        one = f"one of {1 + len(found[0].alternatives)} findings" if others else "one finding"
+        findings = one if len(found) == 1 else f"{len(found)} findings together"
         are = "is" if explained == 1 else "are"
         return f"; {share} failures {are} explained by {findings}{BELOW}"
     return "; all failures are explained by: " + "; and by: ".join(
@@ -259,12 +270,13 @@ def _by_words(
 def first_to_look_at(report: Report) -> Iterator[str]:
     """Yield the command that leads to the cause of the case to start with.
 
-    No command asks one case alone where its answer may depend on others.
+    Where an answer may depend on others, only `shrink` asks each question of a new process.
     """
-    if _depends_on_more(report.diagnosis):
-        return
-    if first := _find_first(report):
+    first, alone = _find_first(report), not _depends_on_more(report.diagnosis)
+    if first and alone:
         yield from ["", f"start with: {see_command(report, first)}"]
+    elif first and report.asked and not report.model:
+        yield from ["", f"start with: {_shrink_command(first, _vectors(report), report.asked)}"]
 
 
 def _find_first(report: Report) -> CaseResult | None:
@@ -327,7 +339,8 @@ def entries_in_short(report: Report) -> str:
     entries = group(unfit, lambda one: one.entry).values()
     names = [f"{first.place} {first.cases}".lstrip() for first, *_ in entries]
     more = f" and {len(names) - _NARROWER} more" * (len(names) > _NARROWER)
-    what = f"mend, or take out ({_TAKE_OUT})" + ", or give --allow-stale" * bool(report.stale)
+    allow = ", or give --allow-stale" * bool(report.stale and not report.allow_stale)
+    what = f"mend these entries, or take them out ({_TAKE_OUT}){allow}"
     otherwise = [one for use in report.uses for one in use.otherwise]
     ways = f"; {len(otherwise)} wrong in another way: {otherwise[0]}" if otherwise else ""
     return f"{ways}; {what}: {', '.join(names[:_NARROWER])}{more}"
