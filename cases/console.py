@@ -295,7 +295,7 @@ class Progress:
             seconds, waits = LOG_SECONDS, longest_wait()
             still = "still at work" * (self._done == before > 0 and not self._doing)
             before = self._done
-            done = f"{self._done:,}{of} cases" if self._done else "no answer yet"
+            done = f"{self._done:,}{of} cases" if self._done else "nothing done yet"
             words = [self._doing or f"{self._words}: {done}", waits or still]
             if waits or not self._bar:
                 self.say(f"grucible: {', and '.join(filter(None, words))}", err=True)

@@ -47,7 +47,7 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     changed = [(was, now) for was, now in both if was.verdict != now.verdict]
     changes = [
         {"kind": _name_change(was.verdict, now.verdict), "id": now.id, "before": was.verdict,
-         "after": now.verdict, "message": now.message}
+         "after": now.verdict, "message": f"{now.where}: {now.message}" if now.where else now.message}
         for was, now in changed if {was.tier, now.tier} <= {*DECIDING}
     ]  # fmt: skip
     grades = list(_compare_grades(before, after)) if both else []
@@ -162,8 +162,8 @@ def _compare_findings(
     )
     both = [(was[names], one) for names, one in now.items() if names in was]
     return {
-        "new": [one.model_dump() for names, one in now.items() if names not in was],
-        "gone": [one.model_dump() for names, one in was.items() if names not in now],
+        "new": [one.model_dump() | {"about": str(one)} for names, one in now.items() if names not in was],
+        "gone": [one.model_dump() | {"about": str(one)} for names, one in was.items() if names not in now],
         "other": [
             {"names": new.names, "about": str(new), "before": old.explains, "after": new.explains}
             for old, new in both if old.explains != new.explains

@@ -90,6 +90,7 @@ class ComparedCase(StoredPart):
     tier: Literal[TIERS]  # type: ignore[valid-type]
     verdict: CaseVerdict
     message: str = ""
+    where: str = ""
     expected: Annotated[dict[Text, Text], FewKeys] | None = None
     must_support: bool = False
 
