@@ -27,7 +27,7 @@ LINES = {
     "tests": 32_513,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_168, 215, 33_740
+PACKAGE, MODULES, WORDS = 32_168, 215, 33_761
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

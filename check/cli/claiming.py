@@ -44,7 +44,7 @@ def verify_command(claim: Path, report: Path) -> None:
     if wrong:
         say(f"the claim does not hold: {report} differs in {plural(len(wrong), 'field')}")
     else:
-        say(f"the claim holds, as far as a report tells: {found['verdict']}; on {machine}")
+        say(f"the claim holds: {found['verdict']}; its machine, {machine}, is in no report")
     for line in wrong:
         say(f"  {line}")
     raise SystemExit(bool(wrong))
