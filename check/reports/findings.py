@@ -128,12 +128,10 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
         return f"; {more}{BELOW}"
     if not found or not all(finding.certain for finding in found):
         return f"; perhaps explained{BELOW}" if found else ""
-    others = any(finding.alternatives for finding in found)
-    if diagnosis.unexplained or len(found) > _IN_HEADLINE or others:
+    if diagnosis.unexplained or len(found) > _IN_HEADLINE:
         explained = diagnosis.failed - diagnosis.unexplained
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"
-        one = f"one of {1 + len(found[0].alternatives)} findings" if others else "one finding"
-        findings = one if len(found) == 1 else f"{len(found)} findings together"
+        findings = "one finding" if len(found) == 1 else f"{len(found)} findings together"
         are = "is" if explained == 1 else "are"
         return f"; {share} failures {are} explained by {findings}{BELOW}"
     return "; all failures are explained by: " + "; and by: ".join(

@@ -20,6 +20,7 @@ from .restricted import (
 from .sequence import ELSEWHERE, SEQUENCE_VARIANTS
 from .sums import is_sum, numbers_of, sum_called
 from .variant import Variant
+from .weights import UNLISTED_BIASES
 
 _IN_REVERSE = (
     in_direction(v, "reverse")
@@ -30,7 +31,15 @@ _IN_REVERSE = (
 )
 UNLISTED: dict[str, Variant] = {
     variant.name: variant
-    for variant in (*EXPRESSIONS, *FIELDS, *ELSEWHERE, *UNLISTED_LAYOUTS, *NARROWER, *_IN_REVERSE)
+    for variant in (
+        *EXPRESSIONS,
+        *FIELDS,
+        *ELSEWHERE,
+        *UNLISTED_LAYOUTS,
+        *UNLISTED_BIASES,
+        *NARROWER,
+        *_IN_REVERSE,
+    )
 }
 """What diagnosis tries where nothing in the catalogue explains a failure; no vectors must catch it."""
 

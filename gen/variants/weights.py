@@ -89,7 +89,6 @@ WEIGHT_VARIANTS = (
             links=LINEAR_BEFORE_RESET, inputs=_sums(rh="wh rh", wh="")),
     Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", ledger="b-order", needs=_APART,
             links=LINEAR_BEFORE_RESET, inputs=_sums(rh="wh", wh="rh")),
-    Variant("Wbh-for-Rbh", "Wbh used in place of Rbh, too", needs=_APART, inputs=_sums(rh="wh")),
     Variant("bias-h-inside", "the candidate's bias put inside the product with the reset gate although {reset_after} is not set",
             needs=("bias_inside", "b.h"), links=LINEAR_BEFORE_RESET,
             inputs=on("b", lambda b: {"rh" if part == "h" else part: values for part, values in b.items()})),
@@ -133,3 +132,7 @@ WEIGHT_VARIANTS = (
             inputs=lambda inputs, _: replace(inputs, h0=first_direction(inputs.h0))),
 )  # fmt: skip
 """Gate orders, biases, transposition, tails, directions' weights."""
+UNLISTED_BIASES = (
+    Variant("Wbh-for-Rbh", "Wbh used in place of Rbh, too", needs=_APART, inputs=_sums(rh="wh")),
+)
+"""Biases in the place of others."""
