@@ -229,7 +229,7 @@ def test_a_task_that_ends_as_the_wait_for_it_does_gives_its_result() -> None:
         def submit(self, *_: Any, **__: Any) -> Late:
             return Late()
 
-    assert Cluster(Client()).on_each(len, "") == {"tcp://here": "1.0"}
+    assert Cluster(Client()).on_each(str, "") == {"tcp://here": "1.0"}
 
 
 def test_questions_of_a_lost_task_are_missing() -> None:
