@@ -24,10 +24,10 @@ LINES = {
     "gen/variants": 3_155,
     "check": 17_688,
     "check/diagnosis": 3_390,
-    "tests": 32_508,
+    "tests": 32_513,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_166, 215, 33_750
+PACKAGE, MODULES, WORDS = 32_166, 215, 33_747
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

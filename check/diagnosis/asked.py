@@ -99,8 +99,8 @@ def list_asked(block: Block, mask: Array) -> Iterator[Asked]:
         shared["where the input size is larger than the hidden size", wider] = 1.0
     for one, other in (("input", "hidden"), ("batch", "time")):
         if one in sizes and sizes[one] == sizes.get(other):
-            same = f"{SIZES[one]} and {SIZES[other]} are equal"
-            shared[f"where {same}", f"where {same.replace('are equal', 'differ')}"] = 1.0
+            both = f"where {SIZES[one]} and {SIZES[other]}"
+            shared[f"{both} are equal", f"{both} differ"] = 1.0
     yes, no = "is {}", "is not {}"
     if "f.per_direction" in traits(operator):
         yes, no = "is {} in a direction", "is {} in no direction"
