@@ -120,8 +120,8 @@ def _summarize(
     counts = {kind: sum(one["kind"] == kind for one in changes) for kind in kinds}
     lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
     for one in grades:
-        was, now = (name or "none" for name in one["observed"])
-        lines.append(f"{one['dtype']} arithmetic {was} → {now}")
+        was, now = (f"class {name}" if name else "no class" for name in one["observed"])
+        lines.append(f"the arithmetic of {one['dtype']} from {was} to {now}")
     return lines
 
 

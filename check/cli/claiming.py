@@ -68,7 +68,8 @@ def _differences(claimed: dict[str, Any], found: dict[str, Any]) -> Iterator[str
     for path in dict.fromkeys([*mine, *theirs]):
         one, other = (leaves.get(path, "nothing") for leaves in (theirs, mine))
         if one != other and path != (_UNSEEN,):
-            yield f"{' > '.join(path)}: claimed {str(one)[:80]}, reported {str(other)[:80]}"
+            claims, has = ("none" if value is None else str(value)[:80] for value in (one, other))
+            yield f"{' > '.join(path)}: claimed {claims}, reported {has}"
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -151,10 +151,24 @@ def _taken(how: Language, operator: Operator) -> Iterator[str]:
     for one in operator.attributes:
         form = number if one.kind in ("int", "float", "boolean") else words
         about = re.sub(r" \(ledger: .*?\)", "", one.about)
-        about += "; may be absent" if one.default is None and not one.required else ""
+        if not one.required:
+            about += (
+                "; may be absent" if one.default is None else f"; {_spell(one.default)} if not set"
+            )
         yield form.format(name=one.name, about=about)
     for tensor in operator.outputs:
         yield output.format(name=tensor.name, about=_shapes(tensor))
+
+
+def _spell(value: Any) -> str:
+    """Spell a default: no language's own True and False."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return (
+        " ".join(value)
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else f"{value}"
+    )
 
 
 def _shapes(tensor: Tensor) -> str:
