@@ -236,11 +236,10 @@ def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int)
     starts, at = inputs.starts[..., None], np.arange(time)
     ends = starts + inputs.lengths[..., None]
     longest = ends.max(axis=-2, keepdims=True)
-    last = (
-        np.select([words == "reverse-padded", words == "reverse-longest"], [time, longest], ends)
-        - 1
-    )
-    return np.where(words == "forward", at - starts, last - at)
+    for word, end in (("reverse-padded", time), ("reverse-longest", longest)):
+        if (here := words == word).any():
+            ends = np.where(here, end, ends)
+    return np.where(words == "forward", at - starts, ends - 1 - at)
 
 
 def processing_order(at_time: Array, lengths: Array) -> Array | None:
