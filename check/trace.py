@@ -280,8 +280,7 @@ def _find_wrong_steps(
     block: Block, reading: ReadingNames, outputs: Arrays, directions: Sequence[DirectionTrace]
 ) -> tuple[WrongStep, ...] | None:
     """Find the steps that are wrong by themselves, by direction, row and step; None without every state."""
-    part = FailingBlock(block, outputs, Demanded(REQUIRED[block.dtype]))
-    part.stacked = [replace(one, semantics=as_read(reading, one.semantics)) for one in part.stacked]
+    part = FailingBlock(block, outputs, Demanded(REQUIRED[block.dtype]), reading)
     looked_at = steps_of(part)
     if not looked_at:
         return None

@@ -82,7 +82,10 @@ def diagnose(
     which = ~any_of((cases for _, cases in coarser), len(rows))
     search = Search(parts, which)
     local = Local(parts, passing, len(rows))
-    found = explanations(search, _searched(search, local, coarse), passing, which)
+    placed = _searched(search, local, coarse)
+    if not passing.blocks:
+        search.rivals([(v,) for v in UNLISTED.values()])
+    found = explanations(search, placed, passing, which)
     chosen = Proof(parts, passing, local, which).chosen(found)
     if len(rows) < FITTED_CASES and _numbers(parts) < FEWEST_NUMBERS and not passing.blocks:
         chosen = [replace(one, certain=False) for one in chosen]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays, FloatType
 from ...cases.errors import GrucibleError
 from ...cases.operators import OPERATORS
-from ...cases.operators.readings import STORED
+from ...cases.operators.readings import STORED, ReadingNames, as_read
 from ...gen.variants.evaluate import batches, stacks_of, variant_outputs
 from ...gen.variants.variant import Variant
 from ...gen.variants.work import too_large, work
@@ -38,19 +38,34 @@ MOST_LARGE, STEPS = 16, 8
 
 
 class FailingBlock:
-    """The failing cases of one block: row i of everything is case i.
+    """The failing cases of one block: row i of everything is case i. All are compared under one `reading`.
 
     An output may differ from a variant's as far as the criterion admits, or eight times the median of
     that in the case, larger by as much as the variant's outputs are larger, and by one rounding.
     """
 
-    def __init__(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
+    def __init__(
+        self,
+        block: Block,
+        observed: Arrays,
+        criterion: Criterion,
+        reading: ReadingNames = STORED,
+    ) -> None:
         self.block, self.observed, self.criterion = block, observed, criterion
+        self.reading = reading
         self.work = work(block.question(0))
         """What a variant of one case takes."""
-        self.stacked = stacks_of(block)
-        self._seen, self._right = elements(observed, 1), elements(block.answer.outputs, 1)
-        self._limit = elements(criterion.admitted(block, STORED), 1)
+        self.stacked = [
+            replace(one, semantics=as_read(reading, one.semantics)) for one in stacks_of(block)
+        ]
+        self._seen = elements(observed, 1)
+        self._right = elements(block.answers[reading].outputs, 1)
+        self._limit = elements(self.admitted, 1)
+
+    @property
+    def admitted(self) -> Arrays:
+        """What each element may be off by, by output."""
+        return self.criterion.admitted(self.block, self.reading)
 
     @cached_property
     def _room(self) -> Room:
@@ -76,7 +91,7 @@ class FailingBlock:
         """Take the rows `keep`, a mask or indices."""
         where = np.flatnonzero(keep) if keep.dtype == bool else keep
         observed = {name: array[where] for name, array in self.observed.items()}
-        return FailingBlock(self.block.rows(where), observed, self.criterion)
+        return FailingBlock(self.block.rows(where), observed, self.criterion, self.reading)
 
     def distances(self, combinations: Sequence[Sequence[Variant]], *, known: bool = False) -> Array:
         """(c, n) Compute how far what was observed is from what combinations of variants give.
@@ -137,6 +152,32 @@ class FailingBlock:
         return np.where(explains, ratio.max(axis=-1), np.inf), np.nan_to_num(left, nan=np.inf)
 
 
+def failing_blocks(block: Block, observed: Arrays, criterion: Criterion) -> list[FailingBlock]:
+    """Split the failing cases of a block by the reading that each follows.
+
+    A case follows another reading than the stored one where, of the elements in which the two differ, it has
+    most as that reading has them. Of several such readings, it is the one of fewest wrong elements.
+    """
+    seen, chosen, fewest = elements(observed, 1), np.zeros(len(block), int), np.empty(len(block))
+    for place, reading in enumerate(block.answers):
+        right = elements(block.answers[reading].outputs, 1)
+        limit = elements(criterion.admitted(block, reading), 1)
+        wrong = ~(difference(seen, right) <= limit)
+        if place == 0:
+            stored, fewest = right, wrong.sum(axis=1).astype(float)
+            continue
+        differ = ~(difference(stored, right) <= limit)
+        most = 2 * (differ & ~wrong).sum(axis=1) > differ.sum(axis=1)
+        nearer = most & (wrong.sum(axis=1) < fewest)
+        chosen[nearer], fewest[nearer] = place, wrong.sum(axis=1)[nearer]
+    found = []
+    for place, reading in enumerate(block.answers):
+        if (rows := np.flatnonzero(chosen == place)).size:
+            mine = {name: array[rows] for name, array in observed.items()}
+            found.append(FailingBlock(block.rows(rows), mine, criterion, reading))
+    return found
+
+
 def by_part(parts: Sequence[FailingBlock], which: Array) -> Iterator[tuple[FailingBlock, Array]]:
     """Yield each part, with what `which` (n,), of the cases of all parts, says of its own."""
     start = 0
@@ -193,7 +234,8 @@ class Failing:
                 one = {name: array[[row]] for name, array in observed.items()}
                 self._ask_steps(block.rows(np.array([row])), one, criterion)
             return
-        self._keep(FailingBlock(block, observed, criterion))
+        for part in failing_blocks(block, observed, criterion):
+            self._keep(part)
         while self._bytes > MOST_BYTES or self._work > MOST_WORK:
             place = max(range(len(self.parts)), key=lambda place: self.parts[place].work)
             largest = self.parts.pop(place)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from ...cases.operators.readings import STORED
 from ...cases.question import Question
 from ...vectors.case import difference
 from ..protocol.header import Reply
@@ -147,7 +146,7 @@ def _of_before(part: FailingBlock, reply: Reply, before: Reply) -> Array:
 
 def _differs(part: FailingBlock, outputs: Arrays) -> bool:
     """Say whether outputs of one case are further from those observed first than is admitted."""
-    admitted = part.criterion.admitted(part.block, STORED)
+    admitted = part.admitted
     for name, seen in part.observed.items():
         if name in outputs and outputs[name].shape == seen.shape[1:]:
             off = difference(outputs[name].astype(np.float64), seen[0].astype(np.float64))

@@ -30,6 +30,8 @@ BEAM = 12
 """Maximum pairs, and more, that are continued by one more variant: each takes as long as the whole pool."""
 SEARCHING = 3 << 32
 """Maximum work of looking for what explains sampled cases: some 13 s (gen.variants.work)."""
+RIVALS = SEARCHING // 8
+"""Maximum work of looking for what explains as much as what was found."""
 ALONE, ALONE_SHARE = 2, 0.02
 """Minimum cases, and share of all, for each further variant or fitted number; a few fit by chance."""
 _SHARE = 2
@@ -86,6 +88,11 @@ class Search:
             if not explains.any() and (parts == SAMPLED_PARTS or len(sample) < parts):
                 return
             self.on_all([untried[at] for at in np.flatnonzero(explains).tolist()])
+
+    def rivals(self, several: Sequence[tuple[Variant, ...]]) -> None:
+        """Try combinations on all, unless that takes long; without passing cases, many may fit."""
+        if len(several) * sum(part.work * len(part) for part in self.parts) <= RIVALS:
+            self.on_all(several)
 
     def together(self, besides: Array, pool: Sequence[Variant], most: int) -> None:
         """Try up to `most` variants of a pool at once on what is left, without `besides` (n,).

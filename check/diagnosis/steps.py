@@ -18,7 +18,6 @@ from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
-from ...cases.operators.readings import STORED
 from ...gen.gru import fill_padding, step_numbers, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
@@ -183,7 +182,7 @@ def steps_of(part: FailingBlock) -> list[Steps]:
     attributes = operator.with_defaults(block.given[0])
     shared = shared_outputs(operator, attributes, part.observed)
     seen = _states(shared)
-    limits = _states(shared_outputs(operator, attributes, part.criterion.admitted(block, STORED)))
+    limits = _states(shared_outputs(operator, attributes, part.admitted))
     if seen is None or limits is None:
         return []
     return [

@@ -37,7 +37,7 @@ from ...vectors.block import block_of
 from ...vectors.case import Case
 from ...vectors.vector_set import VectorSet
 from ..cli.options import TIMEOUT_SECONDS
-from ..diagnosis.failing import FailingBlock
+from ..diagnosis.failing import failing_blocks
 from ..diagnosis.finding import Diagnosis
 from ..expecting import apply_expectation, load_expectations
 from ..judging.case_result import DECIDING, CaseResult
@@ -310,7 +310,8 @@ class Vectors:
             failing = None
             if result.verdict == "failed":
                 observed = {name: array[None] for name, array in judge.outputs.items()}
-                failing = FailingBlock(judge.block, observed, judge.criterion), 0
+                [part] = failing_blocks(judge.block, observed, judge.criterion)
+                failing = part, 0
             with np.errstate(all="ignore"):  # the user's settings are not for the judge
                 instead = apply_expectation(result, expected, Diagnosis(), failing).instead
             if not instead:

@@ -61,9 +61,9 @@ def each(fields: str, gates: str, changed: Callable[[Array], Array]) -> Change:
     return on(fields, change)
 
 
-def _whole_groups(width: int, m: Array) -> Array:
-    """Keep the columns of whole groups; where there is none, all."""
-    return np.where(np.arange(m.shape[-1]) < (m.shape[-1] // width * width or np.inf), m, 0)
+def _whole_groups(width: int, m: Array, none: float = np.inf) -> Array:
+    """Keep the columns of whole groups; where there is none, all, or as many as `none` says."""
+    return np.where(np.arange(m.shape[-1]) < (m.shape[-1] // width * width or none), m, 0)
 
 
 def scale_column(place: int | None, factor: float, m: Array) -> Array:
@@ -110,6 +110,18 @@ def _changes() -> Iterator[Variant]:
                     about = f"{GROUPS[gates]}{FIELD_WORDS[field]} {form}"
                     change = each(field, gates, changed)
                     yield Variant(of, about, needs=NEEDS.get(field, ()), inputs=change)
+
+
+def _tails() -> Iterator[Variant]:
+    """Leave out what a loop over whole groups leaves out that has no other loop behind it."""
+    for width in (4, 8, 16):
+        for fields, units in (("wr", "columns"), *_UNITS.items()):
+            yield Variant(
+                f"{fields}-groups-of-{width}",
+                f"{FIELD_WORDS[fields]} cut off behind the last whole group of {width} {units}, "
+                f"and left out where there are fewer than {width}",
+                inputs=each(fields, "zrh", partial(_whole_groups, width, none=0)),
+            )
 
 
 def _taken(names: Mapping[str, str], parts: Arrays) -> Arrays:
@@ -222,6 +234,7 @@ def _recurrent_over_root(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
 FIELDS = (
     *_copies(),
     *_changes(),
+    *_tails(),
     *_eight_bits(),
     *_rows_in_turns(),
     *(

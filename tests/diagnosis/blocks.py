@@ -18,7 +18,7 @@ from grucible.cases.dtypes import Array, Arrays
 from grucible.cases.operators import OPERATORS
 from grucible.check.diagnosis.contradictions import Passing
 from grucible.check.diagnosis.diagnose import diagnose
-from grucible.check.diagnosis.failing import FailingBlock
+from grucible.check.diagnosis.failing import failing_blocks
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.grade import Grade
 from grucible.check.judging.judge import judge_block
@@ -55,7 +55,7 @@ def report_on(blocks: Sequence[Block], run: BlockRuntime) -> Report:
         wrong = np.array([r.decides and r.verdict == "failed" for r in found])
         if wrong.any():
             given = {name: array[wrong] for name, array in outputs.items()}
-            failing.append(FailingBlock(block.rows(wrong), given, criteria[block.dtype]))
+            failing += failing_blocks(block.rows(wrong), given, criteria[block.dtype])
         passed.append((block, np.array([r.decides and r.verdict == "passed" for r in found])))
     arithmetic = {r.id: r.arithmetic for r in results if r.verdict == "failed"}
     report = Report(

@@ -586,6 +586,33 @@ def test_one_small_case_alone_makes_nothing_certain() -> None:
         assert (one.names, one.certain) == (("clip-ignored",), certain)
 
 
+class WithoutTail(Kernel):
+    """A loop over four columns of R at a time, and no loop behind it."""
+
+    def prepare(self, p):
+        kept = np.arange(p.r.shape[-1]) < p.r.shape[-1] // 4 * 4
+        return p._replace(r=np.where(kept, p.r, 0))
+
+
+def test_a_tail_is_lost_where_there_is_no_whole_group_too() -> None:
+    [one] = verify(runtime=WithoutTail(), select=[f"{ONNX}/*/float32/*"]).diagnosis.findings
+    assert (one.names, one.certain) == (("r-groups-of-4",), True)
+    cases = [
+        f"{ONNX}/plain/float32/h1",
+        f"{ONNX}/core_corners/float32/*-h5-*",
+    ]  # a last unit in all
+    for one in verify(runtime=WithoutTail(), select=cases).diagnosis.findings:
+        assert one.names in (("hidden-tail-dropped",), ("r-groups-of-4",))
+
+
+def test_a_mistake_beside_an_accepted_reading_is_named_alone() -> None:
+    """Rows of length 0 are as another reading has them: that is in no finding, and hides none."""
+    run = variants_run("clip-gates-only", "len-zero.initial-state")
+    found = report_on(core_blocks(SEQUENCE, "float32"), run).diagnosis
+    assert [(one.names, one.certain) for one in found.findings] == [(("clip-gates-only",), True)]
+    assert not found.unexplained_ids
+
+
 class HoOfLastTimeInReverse(Kernel):
     def last(self, task, y, h):
         return y[-1] if task.directions[0].backwards else super().last(task, y, h)
