@@ -12,10 +12,10 @@ from ..cases.errors import GrucibleError
 from ..cases.files import writing_to
 from ..cases.operators import OPERATORS
 from ..cases.question import Question
+from ..gen.making import SHRUNK
 from ..gen.posed import Posed, write_answered
 from ..vectors.vector_set import open_set
 from .fuzz import Fuzzed
-from .shrink import SHRUNK
 
 
 def check_out(folder: Path) -> None:

@@ -22,6 +22,7 @@ from ..cases.operators.layout import (
     operator_inputs,
 )
 from ..cases.question import Question, pose, sizes_of
+from ..gen.making import SHRUNK
 from ..gen.posed import answered_block
 from ..gen.variants.known import variant_called
 from ..gen.variants.variant import Variant
@@ -30,7 +31,7 @@ from ..vectors.block import Block
 from .again import other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import FailingBlock
+from .diagnosis.failing import FailingBlock, failing_blocks
 from .diagnosis.finding import NO_VARIANTS
 from .diagnosis.local import Local
 from .judging.case_result import CaseResult, mask
@@ -39,10 +40,10 @@ from .judging.judge import judge_one
 from .observed.source import Observed, Source, observe_block
 from .reports.text import ALONE
 
-SHRUNK = "shrunk"
-"""The theme of cases that were shrunk."""
 MAX_SECONDS = 300.0
 """Maximum seconds of the search, unless the caller gives another limit."""
+PROBES = 3
+"""Smaller cases that fail otherwise and are asked in a new process, too; one that takes a second to start."""
 _CLEARLY = 4.0
 """Minimum error of a smaller case, in tolerances, unless the first case was off by less."""
 MOST_SINGLES = 8
@@ -101,8 +102,9 @@ def shrink(
     gets its exact answer, and is judged by it; `advance` sees each one that is kept.
     Wrong numbers that are `is_known` are not kept: they would hide others. Ctrl-C gives the smallest case so
     far, if anything was left out. `restart` gives the source a new process. If the smallest case does not
-    fail in one, the runtime keeps something: then each smaller case must fail in a process of its own, for
-    `seconds` more. Raises GrucibleError if the case does not fail, or not in a new process.
+    fail in one, or one fails there alone in the same way, the runtime keeps something: then each smaller
+    case must fail in a process of its own, for `seconds` more. Raises GrucibleError if the case does not
+    fail, or not in a new process.
     """
     trials = _Trials(source, criteria, is_known, restart)
     others = [(one, rows) for one, rows in other_rows(block) if rows]
@@ -117,7 +119,7 @@ def shrink(
     try:
         for alone in (False, True):
             trials.alone, until = alone, time.monotonic() + seconds
-            question, result, left_out = whole, first.result, []
+            question, result, left_out = whole, replace(first.result, id=whole.id), []
             passed_over: set[int] = set()
             while (found := _find_smaller(question, trials, first, passed_over, until)) is not None:
                 about, question, result = found
@@ -156,7 +158,13 @@ def _find_smaller(
             block = answered_block(smaller)
             result, observed = trials.ask(block)
             alike = trials.are_alike(block, result, observed, first)
-            if alike and not (trials.alone and trials.became(block, first)):
+            if _is_wrong(result) and (trials.alone or (trials.probes and not alike)):
+                trials.probes -= 1
+                trials.restart()
+                result, observed = trials.ask(block)
+                alike = trials.are_alike(block, result, observed, first)
+                trials.alone |= alike
+            if alike:
                 return about, smaller, result
     return None
 
@@ -172,8 +180,8 @@ class _Trials:
         restart: Callable[[], None],
     ) -> None:
         self._source, self._criteria, self._is_known = source, criteria, is_known
-        self._restart = restart
-        self.asked, self.alone = 0, False
+        self.restart = restart
+        self.asked, self.alone, self.probes = 0, False, PROBES
 
     def ask(self, block: Block) -> tuple[CaseResult, Observed]:
         """Ask the question of a block of one, and judge the answer."""
@@ -188,7 +196,7 @@ class _Trials:
             return None
         if result.verdict != "failed" or too_large(block.question(0)):
             return Failure(result)
-        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        [part] = failing_blocks(block, observed.outputs, self._criteria[block.dtype])
         found = diagnose([part], {result.id: result.arithmetic}, Passing([]))
         finding = found.by_case.get(result.id)
         if finding is None or finding.kind in NO_VARIANTS:
@@ -202,7 +210,7 @@ class _Trials:
 
         After an error, any other error will do: the message of a death may change.
         """
-        self._restart()
+        self.restart()
         result, observed = self.ask(block)
         either = result.verdict == first.result.verdict == "error"
         if either or self.are_alike(block, result, observed, first):
@@ -236,7 +244,7 @@ class _Trials:
             return False
         if math.isfinite(result.worst_abs) != math.isfinite(before.worst_abs):
             return False
-        part = FailingBlock(block, observed.outputs, self._criteria[block.dtype])
+        [part] = failing_blocks(block, observed.outputs, self._criteria[block.dtype])
         if self._is_known(result, part):
             return False
         if not first.variants or part.distances([first.variants])[0, 0] <= 1.0:

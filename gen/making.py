@@ -27,6 +27,8 @@ from ..vectors.vector_set import VectorSet
 from ..vectors.writer import new_vector_file
 from .drawing import FEW_ATTEMPTS, Undrawn, block_key, chunks, make_chunks
 
+SHRUNK = "shrunk"
+"""The theme of shrunk cases, which only the file that they were written to has."""
 SPECS = (".yaml", ".yml")
 """Endings of case specs, whose cases are made where a command takes vectors."""
 
@@ -123,6 +125,8 @@ def _suggest_id(case_id: str, paths: tuple[Path, ...]) -> str:
     """Suggest the id that is most like a mistaken one of case specs."""
     if case_id.count("/") < 3:
         return "; an id has four parts, as onnx.GRU-14/plain/float32/default has"
+    if case_id.split("/")[1] == SHRUNK:
+        return "; shrunk cases are in the file that was written: name it before the id"
     every = [*find_specs(paths), *(usual_space(one).spec for one in OPERATORS if not paths)]
     near = suggest_part(case_id, [one.prefix for one in every]) or case_id
     mine = [one for one in every if one.prefix in near]

@@ -15,7 +15,7 @@ from ...cases.files import FORCE, check_replaceable, is_forced, write_whole
 from ...cases.process import interruption_status
 from ...cases.question import Question, shapes
 from ...cases.selection import literal
-from ...gen.making import open_or_make
+from ...gen.making import SHRUNK, open_or_make
 from ...gen.posed import Posed, write_answered
 from ...vectors.hdf5 import VECTORS
 from ...vectors.reader import open_vectors
@@ -28,7 +28,7 @@ from ..reports.text import wrap
 from ..reports.trace import MARK, against_lines, head_lines, step_lines, trace_json, trace_npz
 from ..scripts.script import observed_lines, refuse_large
 from ..scripts.script import script as script_of
-from ..shrink import SHRUNK, Shrunk, shrink
+from ..shrink import Shrunk, shrink
 from ..trace import StepRange, Traced, trace, traced_against
 from . import options
 

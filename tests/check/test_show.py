@@ -112,6 +112,11 @@ def test_a_word_that_is_no_id_is_answered_in_a_line(words: Sequence[str], comman
     )
 
 
+def test_a_shrunk_case_is_looked_for_in_its_file(command: Command) -> None:
+    said = command("show", "onnx.GRU-14/shrunk/float32/fuzz.0-6346").said_in_one_line()
+    assert said.endswith("; shrunk cases are in the file that was written: name it before the id\n")
+
+
 def test_an_id_is_no_place_of_vectors(command: Command) -> None:
     one, other = "onnx.GRU-14/plain/float32/lbr1", "onnx.GRU-14/plain/float32/default"
     for words in (["show"], ["trace"], ["shrink", "--runtime", "x:y"]):

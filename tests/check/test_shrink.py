@@ -36,6 +36,10 @@ def case(case_id: str) -> Question:
     return next(one.question for one in core_cases() if one.id == case_id)
 
 
+ROWS = ("X", "initial_hidden_state", "sequence_lengths")
+"""Inputs of GRUSequence-5 whose first axis is the batch."""
+
+
 def shrunk(question: Question, kernel: Callable[[Question], Arrays]) -> Shrunk:
     source = FromRuntime(describe_runtime("kernel", kernel))
     return shrink(answered_block(question), source, chosen_criteria())
@@ -210,6 +214,22 @@ def test_nothing_is_shrunk_of_a_case_that_passes() -> None:
         shrunk(case(SEQUENCE), unsupported)
 
 
+def test_what_cannot_be_smaller_has_the_id_of_a_shrunk_case() -> None:
+    asked = case("openvino.GRUCell-3/plain/float32/default")
+
+    def wrong_of_all_alone(question: Question) -> Arrays:
+        same = all(np.array_equal(question.inputs.get(n), a) for n, a in asked.inputs.items())
+        whole = same and (question.given, [*question.outputs]) == (asked.given, [*asked.outputs])
+        return run(question, "gates z and r exchanged" if whole else "")
+
+    found = shrunk(asked, wrong_of_all_alone)
+    assert found.left_out == ()
+    assert found.result.id == found.question.id
+    assert found.question.id.startswith(
+        "openvino.GRUSequence-5/shrunk/float32/core.bidirectional-lbr-"
+    )
+
+
 def asked_instead(monkeypatch: pytest.MonkeyPatch, kernel: Callable[[Question], Arrays]) -> None:
     """Commands ask a kernel, in this process."""
 
@@ -236,7 +256,7 @@ def test_nothing_is_shrunk_of_a_case_that_passes_when_it_is_asked_again(
 
     asked_instead(monkeypatch, kernel)
     file = tmp_path / "small.h5"
-    ended = command("shrink", SEQUENCE, "--runtime", "wrong", "-o", file)
+    ended = command("shrink", SEQUENCE, "--runtime", "wrong", "--seconds", 5, "-o", file)
     said = r"failed once, and passed when it was asked again: the answer depends on more than the question"
     bad_usage(ended, said)
     assert not file.exists()
@@ -285,6 +305,27 @@ def test_what_a_kernel_keeps_is_not_shrunk_away(tmp_path: Path, command: Command
         "check", "--runtime", runtime, "--select", f"{SEQUENCE.split('/')[0]}/*zero*"
     ).out
     assert told.splitlines()[-1].startswith("start with: grucible ")
+
+
+def test_what_every_question_spoils_is_shrunk_in_new_processes() -> None:
+    """A row goes on from the last row that there was: in a new process, from one of this question."""
+    kept: list[Arrays] = []
+
+    def stale(question: Question) -> Arrays:
+        parts: list[Arrays] = []
+        for row in range(len(question.inputs["X"])):
+            own = {name: question.inputs[name][[row]] for name in ROWS}
+            if kept and kept[-1]["Ho"].shape == own["initial_hidden_state"].shape:
+                own["initial_hidden_state"] = kept[-1]["Ho"]
+            kept.append(run(replace(question, inputs={**question.inputs, **own})))
+            parts.append(kept[-1])
+        return {name: np.concatenate([one[name] for one in parts]) for name in question.outputs}
+
+    source = FromRuntime(describe_runtime("kernel", stale))
+    asked = case(f"{SEQUENCE.split('/')[0]}/plain/float32/default")
+    found = shrink(answered_block(asked), source, chosen_criteria(), restart=kept.clear)
+    assert len(found.question.inputs["X"]) == 2
+    assert small(found.question) <= 24
 
 
 def test_vectors_of_other_cases_are_not_replaced(
