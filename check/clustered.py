@@ -14,7 +14,7 @@ from ..cases.question import Question
 from ..cases.selection import Shard
 from ..cases.specs.random_space import RandomSpace
 from ..gen.cluster import Cluster, TaskLost
-from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, split, start_fuzzing
+from .fuzz import CHUNK, Fuzzed, fuzz, question_ranges, saying_so, split, start_fuzzing
 from .grouping import FuzzFinding
 from .judging.criterion import Criterion
 from .judging.expectations import Expectation
@@ -164,10 +164,13 @@ def shrink_there(cluster: Cluster, remote: Remote, found: Fuzzed) -> None:
     """Shrink cases of new findings on a worker, unless the fuzzing was interrupted, or this is."""
     if not found.new or found.interrupted:
         return
-    with contextlib.suppress(KeyboardInterrupt, GrucibleError):
-        for _, shrunk in cluster.in_order([(shrink_part, remote, found)]):
-            if not isinstance(shrunk, TaskLost):
-                found.findings.update(zip(found.findings, shrunk, strict=True))
+    try:
+        with saying_so(), contextlib.suppress(GrucibleError):
+            for _, shrunk in cluster.in_order([(shrink_part, remote, found)]):
+                if not isinstance(shrunk, TaskLost):
+                    found.findings.update(zip(found.findings, shrunk, strict=True))
+    except KeyboardInterrupt:
+        found.interrupted = True
 
 
 def answer_part(remote: Remote, questions: Sequence[Question]) -> list[Reply]:

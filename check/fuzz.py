@@ -35,7 +35,7 @@ from ..vectors.vector_set import VectorSet
 from .again import Again, describe_change, other_rows
 from .diagnosis.contradictions import Passing
 from .diagnosis.diagnose import diagnose
-from .diagnosis.failing import FailingBlock
+from .diagnosis.failing import FailingBlock, failing_blocks
 from .diagnosis.finding import ASKED_AGAIN, ON_MORE, Diagnosis
 from .grouping import Findings, FuzzFinding, singles
 from .judging.case_result import CaseResult, mask
@@ -205,9 +205,8 @@ class Fuzzed:
             wrong = [n for n, one in enumerate(found) if one.decides and one.verdict == "failed"]
             if wrong:
                 outputs = rows_of(observed.outputs, wrong)
-                failing.append(
-                    FailingBlock(block.rows(np.array(wrong)), outputs, self.criteria[block.dtype])
-                )
+                rows = block.rows(np.array(wrong))
+                failing += failing_blocks(rows, outputs, self.criteria[block.dtype])
         if not self.stopped:
             again.ask(source, self.criteria)
         for block, found in judged:  # after all that a signal may interrupt: a count is whole
@@ -362,8 +361,12 @@ class Fuzzed:
                     )  # fmt: skip
                     one.shrunk.append(small)
                     self._explain_shrunk(source, one, small)
+                    if small.interrupted:
+                        raise KeyboardInterrupt
                 except GrucibleError as error:
                     one.unsteady = str(error).replace(ALONE, f" when it is asked alone: {ON_MORE}")
+                except Exception as error:  # nothing found is lost
+                    say(f"grucible: shrinking broke off: {format_own_error(error)}", err=True)
 
     def _is_known(self, result: CaseResult, part: FailingBlock) -> bool:
         """Say whether wrong numbers are expected."""
@@ -375,8 +378,8 @@ class Fuzzed:
             block = answered_block(small.question)
             observed = observe_block(source, block)
             if observed.status[0] == "ok":
-                part = FailingBlock(block, observed.outputs, self.criteria[block.dtype])
-                found = self._diagnosis(source, [part], {small.result.id: small.result})
+                parts = failing_blocks(block, observed.outputs, self.criteria[block.dtype])
+                found = self._diagnosis(source, parts, {block.ids[0]: small.result})
                 one.looks_like |= {one.about: None for one in found.findings if one.certain}
 
 
@@ -420,7 +423,7 @@ def fuzz(
     began = time.monotonic()
     with np.errstate(all="ignore"):
         try:
-            with open_executor(jobs) as executor, _saying_so():
+            with open_executor(jobs) as executor, saying_so():
                 for rows in replay.slices() if replay else ():
                     found.see(source, [rows.block])
                     found.replayed += len(rows.block)
@@ -470,7 +473,7 @@ def start_fuzzing(
 
 
 @contextmanager
-def _saying_so() -> Iterator[None]:
+def saying_so() -> Iterator[None]:
     """Say at once that Ctrl-C was seen."""
     try:
         yield

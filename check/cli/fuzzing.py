@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ...cases.console import Progress, format_table, put, say, shorten, show_progress
+from ...cases.console import Progress, format_table, put, say, show_progress
 from ...cases.dtypes import FLOAT_TYPES
 from ...cases.errors import GrucibleError
 from ...cases.files import write_whole
@@ -24,7 +24,7 @@ from ...vectors.vector_set import open_set
 from ..clustered import fuzz_there, remote_runtime, shrink_there
 from ..expecting import load_expectations
 from ..found import check_out, write_found
-from ..fuzz import Fuzzed, fuzz
+from ..fuzz import Fuzzed, fuzz, saying_so
 from ..fuzz_report import BEGINS, fuzz_value
 from ..grouping import FuzzFinding
 from ..judging.criterion import chosen_criteria
@@ -162,17 +162,18 @@ def _fuzz_here(
             raise GrucibleError(f"the program's hello names {names} alone; leave --operator out")
         given["dtypes"] = given["dtypes"] or sorted(hello.dtypes & {*FLOAT_TYPES})
         found = fuzz(source, some, *asked, **given)
-    with contextlib.suppress(KeyboardInterrupt, GrucibleError):
+    try:
         if found.new and not found.interrupted:
             endless = pool.RuntimePool(runtime, timeout, 1, memory, gives_up=False)
-            with contextlib.closing(endless) as source:
-                found.shrink(
-                    source,
-                    lambda one: progress.tell(
-                        f"shrinking {shorten(one.about, 30)}", found.asked_to
-                    ),
-                    source.restart,
-                )
+            with (
+                contextlib.closing(endless) as source,
+                saying_so(),
+                contextlib.suppress(GrucibleError),
+            ):
+                about = f"shrinking cases of {plural(len(found.new), 'finding')}"
+                found.shrink(source, lambda _: progress.tell(about, found.asked_to), source.restart)
+    except KeyboardInterrupt:
+        found.interrupted = True
     return found
 
 

@@ -515,6 +515,38 @@ def test_ctrl_c_keeps_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.endswith("the same command with --seed 1 asks other questions\n")
 
 
+def test_an_error_of_our_own_while_shrinking_loses_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def breaks(*_: object, **__: object) -> None:
+        raise KeyError("a defect")
+
+    found = fuzzed(small_clip_ignored, 400)
+    monkeypatch.setattr("grucible.check.fuzz.shrink", breaks)
+    found.shrink(FromRuntime(describe_runtime("kernel", small_clip_ignored)), lambda _: None)
+    assert "shrinking broke off: KeyError: 'a defect'" in capsys.readouterr().err
+    [path] = write_found(found, tmp_path)
+    assert len(list(load_vectors(path))) >= len(found.new) > 0
+
+
+def test_ctrl_c_while_shrinking_is_said(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Fuzzed, "shrink", interrupted)
+    (tmp_path / "zeros.py").write_text(
+        "import numpy as np\n"
+        "def run(question):\n"
+        "    return {name: np.zeros(one.shape, one.dtype) for name, one in question.outputs.items()}\n"
+    )
+    ended = command("fuzz", "--runtime", f"{tmp_path / 'zeros.py'}:run", "--operator", CELL,
+                    "--dtype", "float32", "--cases", 20, "-o", tmp_path / "found")  # fmt: skip
+    assert (ended.status, ended.err.count("interrupted: the report follows")) == (130, 1)
+    assert ended.out.partition("\n\n")[0].count("interrupted") == 1
+
+
 def test_ctrl_c_in_a_diagnosis_leaves_counts_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     def diagnose(*_: object) -> None:
         raise KeyboardInterrupt
