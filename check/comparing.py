@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from ..cases.errors import GrucibleError
+from ..cases.operators.readings import without_readings
 from ..gen.tolerances.classes import CHAINS
 from .judging.case_result import DECIDING
 from .report import CORE
 from .reports.findings import case_command, in_brackets, may_trace, unsaved_command
 from .reports.text import list_some, plural, wrap
-from .stored import MAX_TEXT, StoredReport
+from .stored import MAX_TEXT, ComparedCase, StoredFinding, StoredReport
 
 _MAX_IN_HEADLINE = 3
 
@@ -47,7 +48,7 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     changed = [(was, now) for was, now in both if was.verdict != now.verdict]
     changes = [
         {"kind": _name_change(was.verdict, now.verdict), "id": now.id, "before": was.verdict,
-         "after": now.verdict, "message": f"{now.where}: {now.message}" if now.where else now.message}
+         "after": now.verdict, "message": _message(now)}
         for was, now in changed if {was.tier, now.tier} <= {*DECIDING}
     ]  # fmt: skip
     grades = list(_compare_grades(before, after)) if both else []
@@ -56,11 +57,12 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         word: [one for one in asked if now_accepted[one] is accepted is not was_accepted[one]]
         for word, accepted in (("accepted", True), ("refused", False))
     }
-    known = {name for one in before.diagnosis for name in chain(one.names, *one.alternatives)}
-    unknown = [one["about"] for one in findings["new"] if not known.issuperset(one["names"])]
+    kinds = {one["kind"] for one in changes}
+    improved = BETTER in kinds and kinds.isdisjoint(WORSE)
     worse = _summarize(changes, WORSE, [one for one in grades if one["worse"]])
     worse += _count_questions(moved["accepted"], "no longer refused")
-    worse += [f"new finding: {about}" for about in unknown]
+    # what is left of a mistake that was mended in part may read otherwise
+    worse += [f"new finding: {one['about']}" for one in findings["new"] if not improved]
     better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]])
     better += _count_questions(moved["refused"], "refused now")
     better += [f"gone finding: {one['about']}" for one in findings["gone"]]
@@ -101,6 +103,11 @@ def _see(
         vectors = "" if after.vectors_path == CORE else after.vectors_path
         return case_command(vectors, case_id, after.pasted * traced)
     return case_command("", accepted[0]) if accepted else ""
+
+
+def _message(one: ComparedCase) -> str:
+    """Return a case's message, behind the place of its worst element; "" for one that passed."""
+    return f"{one.where}: {one.message}" if one.where and one.message else one.message
 
 
 def _name_change(was: str, now: str) -> str:
@@ -155,21 +162,40 @@ def _is_coarser(dtype: str, was: str, now: str) -> bool:
 def _compare_findings(
     before: StoredReport, after: StoredReport, *, shared: bool
 ) -> dict[str, list[Any]]:
-    """Compare the explanations of failures; findings with the same names are one finding."""
+    """Compare the explanations of failures; findings with the same names are one finding.
+
+    A finding is new if it has a mistake that no finding had before, and gone if one is in none any more.
+    """
     was, now = (
         {tuple(one.names): one for one in report.diagnosis} if shared else {}
         for report in (before, after)
     )
     both = [(was[names], one) for names, one in now.items() if names in was]
+    had = {n for one in was.values() for n in chain(one.names, *one.alternatives)}
+    has = {n for names in now for n in names}
     return {
-        "new": [one.model_dump() | {"about": str(one)} for names, one in now.items() if names not in was],
-        "gone": [one.model_dump() | {"about": str(one)} for names, one in was.items() if names not in now],
+        "new": [_described(one, had) for one in now.values() if _mistakes(one, had)],
+        "gone": [_described(one, has) for one in was.values() if _mistakes(one, has)],
         "other": [
             {"names": new.names, "about": str(new), "before": old.explains, "after": new.explains}
             for old, new in both if old.explains != new.explains
         ],
         "unexplained": [before.unexplained, after.unexplained],
     }  # fmt: skip
+
+
+def _mistakes(one: StoredFinding, known: Container[str]) -> list[str]:
+    """List the mistakes of a finding that are not known; a reading is none."""
+    return [name for name in without_readings(one.names) if name not in known]
+
+
+def _described(one: StoredFinding, known: Container[str]) -> dict[str, Any]:
+    """Describe a finding by its sentence; before it stand the mistakes that are not known, if others are."""
+    some = _mistakes(one, known)
+    every = len(some) == len(without_readings(one.names))
+    return one.model_dump() | {
+        "about": f"{one}" if every else f"{' and '.join(some)}, part of: {one}"
+    }
 
 
 def comparison_lines(found: dict[str, Any]) -> Iterator[str]:

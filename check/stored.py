@@ -70,7 +70,9 @@ class StoredGrade(StoredPart):
         return " ".join(f"{name} {value:g}" for name, value in given if value is not None)
 
 
-class _StoredFinding(StoredPart):
+class StoredFinding(StoredPart):
+    """What explains failures."""
+
     names: Annotated[list[Text], FIRST_WRONG, Field(min_length=1)]
     about: str
     explains: Count
@@ -126,7 +128,7 @@ class StoredReport(StoredPart):
     asked: Text = ""
     vectors_path: Text = Field(CORE, validation_alias=AliasPath("vectors", "path"))
     arithmetic: Annotated[dict[Text, StoredGrade], FewKeys]
-    diagnosis: Annotated[list[_StoredFinding], FIRST_WRONG]
+    diagnosis: Annotated[list[StoredFinding], FIRST_WRONG]
     unexplained: Count
     cases: Annotated[list[ComparedCase], FIRST_WRONG]
     refusals: Annotated[list[StoredRefusal], FIRST_WRONG] = []

@@ -179,6 +179,27 @@ def test_findings(tmp_path: Path, command: Command) -> None:
     assert "  lbr-ignored: 3 → 9 cases" in lines
 
 
+def test_what_is_left_of_a_mistake_is_no_news(tmp_path: Path, command: Command) -> None:
+    """A reading is no mistake; what remains where cases newly pass is not worse by another name."""
+    reading = "len-zero.initial-state"
+    three = report(diagnosis=[finding("state-in-float16", reading, "reverse-from-padding")])
+    one = report(diagnosis=[finding("reverse-from-padding", explains=3)])
+    status, value, lines = compared(tmp_path, command, three, one)
+    assert (status, value["worse"], value["diagnosis"]["new"]) == (0, [], [])
+    [better] = value["better"]
+    assert better.startswith("gone finding: state-in-float16, part of: ")
+    assert not any(line.startswith("  new: ") for line in lines)
+    cases = report()["cases"]
+    passing = [entry | {"verdict": "passed", "message": "", "where": "Y[0]"} for entry in cases]
+    mended = report(cases=passing, diagnosis=[finding("w-left-out")])
+    status, value, lines = compared(
+        tmp_path, command, report(diagnosis=[finding("h0-ignored")]), mended
+    )
+    assert (status, value["worse"]) == (0, [])
+    assert [one["about"] for one in value["diagnosis"]["new"]] == ["w-left-out"]
+    assert not any(line.rstrip().endswith(("Y[0]:", "passed:")) for line in lines)
+
+
 def test_cases_of_one_alone_and_those_that_decide_nothing(tmp_path: Path, command: Command) -> None:
     odd = [case("odd", "passed", "nonportable")]
     both = report()["cases"]
