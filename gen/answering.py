@@ -405,11 +405,15 @@ def overflows(stack: Stack, dtype: str | Array) -> dict[int, str]:
     near = ~(peak < most[unsure])
     return {
         int(unsure[place]): (
-            f"an intermediate of {peak[place]:.3g} is too near {dtypes[unsure[place]]}'s overflow; "
+            f"an intermediate {_how_large(peak[place])} is too near {dtypes[unsure[place]]}'s overflow; "
             "take smaller sizes, parameters or a smaller draw"
         )
         for place in np.flatnonzero(near)
     }
+
+
+def _how_large(peak: float) -> str:
+    return "that overflows float64" if np.isnan(peak) else f"of {peak:.3g}"
 
 
 def _largest_possible(stack: Stack) -> Array:

@@ -20,14 +20,14 @@ LINES = {
     "top": 272,
     "cases": 6_294,
     "vectors": 2_666,
-    "gen": 5_246,
-    "gen/variants": 3_155,
-    "check": 17_688,
-    "check/diagnosis": 3_390,
-    "tests": 32_513,
+    "gen": 5_253,
+    "gen/variants": 3_168,
+    "check": 17_750,
+    "check/diagnosis": 3_440,
+    "tests": 32_639,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_166, 215, 33_747
+PACKAGE, MODULES, WORDS = 32_235, 215, 33_874
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

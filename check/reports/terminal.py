@@ -58,7 +58,11 @@ def _model(report: Report) -> Iterator[str]:
     """Yield how a model was run, and why layers were not judged."""
     for note in report.model.notes if report.model else ():
         yield from wrap(note, 2, 4)
-    some = [wrap(f"not judged: {n}: {why}", 2, 4) for n, why in report.unjudged.items()]
+    words = {"the whole model": "the whole model, of which only GRUs are judged"}
+    some = [
+        wrap(f"{words.get(n, f'not judged: {n}')}: {why}", 2, 4)
+        for n, why in report.unjudged.items()
+    ]
     yield from list_some(some, "layers")
 
 
