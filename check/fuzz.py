@@ -205,8 +205,8 @@ class Fuzzed:
             wrong = [n for n, one in enumerate(found) if one.decides and one.verdict == "failed"]
             if wrong:
                 outputs = rows_of(observed.outputs, wrong)
-                rows = block.rows(np.array(wrong))
-                failing += failing_blocks(rows, outputs, self.criteria[block.dtype])
+                mine = block.rows(np.array(wrong))
+                failing += failing_blocks(mine, outputs, self.criteria[block.dtype])
         if not self.stopped:
             again.ask(source, self.criteria)
         for block, found in judged:  # after all that a signal may interrupt: a count is whole
