@@ -118,8 +118,7 @@ def _tails() -> Iterator[Variant]:
         for fields, units in (("wr", "columns"), *_UNITS.items()):
             yield Variant(
                 f"{fields}-groups-of-{width}",
-                f"{FIELD_WORDS[fields]} cut off behind the last whole group of {width} {units}, "
-                f"and left out where there are fewer than {width}",
+                f"only whole groups of {width} {units} of {FIELD_WORDS[fields]} used",
                 inputs=each(fields, "zrh", partial(_whole_groups, width, none=0)),
             )
 
