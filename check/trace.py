@@ -187,7 +187,7 @@ class Deviation:
 def _find_deviation(result: CaseResult, block: Block, outputs: Arrays, exact: Trace) -> Deviation:
     """Find how the `outputs` of the failed case of a block of one leave its exact steps."""
     reading, directions = exact.reading, exact.directions
-    read = replace(block, answers={STORED: block.answers[reading]})
+    read = replace(block, answers=dict.fromkeys((STORED, reading), block.answers[reading]))
     operator = OPERATORS[block.operator]
     attributes = operator.with_defaults(block.given[0])
 

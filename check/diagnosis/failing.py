@@ -155,8 +155,8 @@ class FailingBlock:
 def failing_blocks(block: Block, observed: Arrays, criterion: Criterion) -> list[FailingBlock]:
     """Split the failing cases of a block by the reading that each follows.
 
-    A case follows another reading than the stored one where, of the elements in which the two differ, it has
-    most as that reading has them. Of several such readings, it is the one of fewest wrong elements.
+    A case follows another reading than the stored one where it has all elements in which the two differ as
+    that reading has them. Of several such readings, it is the one of fewest wrong elements.
     """
     seen, chosen, fewest = elements(observed, 1), np.zeros(len(block), int), np.empty(len(block))
     for place, reading in enumerate(block.answers):
@@ -167,8 +167,8 @@ def failing_blocks(block: Block, observed: Arrays, criterion: Criterion) -> list
             stored, fewest = right, wrong.sum(axis=1).astype(float)
             continue
         differ = ~(difference(stored, right) <= limit)
-        most = 2 * (differ & ~wrong).sum(axis=1) > differ.sum(axis=1)
-        nearer = most & (wrong.sum(axis=1) < fewest)
+        follows = differ.any(axis=1) & ~(differ & wrong).any(axis=1)
+        nearer = follows & (wrong.sum(axis=1) < fewest)
         chosen[nearer], fewest[nearer] = place, wrong.sum(axis=1)[nearer]
     found = []
     for place, reading in enumerate(block.answers):
