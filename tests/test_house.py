@@ -21,10 +21,10 @@ LINES = {
     "cases": 6_294,
     "vectors": 2_666,
     "gen": 5_253,
-    "gen/variants": 3_168,
+    "gen/variants": 3_167,
     "check": 17_750,
     "check/diagnosis": 3_440,
-    "tests": 32_639,
+    "tests": 32_642,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 32_235, 215, 33_874
