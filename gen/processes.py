@@ -14,6 +14,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any
 
+import numpy as np  # noqa: F401  # only a BLAS that is loaded can be limited to one thread
 from threadpoolctl import threadpool_limits
 
 from ..cases.errors import GrucibleError

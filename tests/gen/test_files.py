@@ -19,6 +19,7 @@ import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from threadpoolctl import threadpool_info
 
 from grucible.cases.errors import GrucibleError
 from grucible.cases.operators.semantics import one_of
@@ -270,6 +271,14 @@ def test_only_processes_that_make_cases_import_nothing_from_here(
         assert (
             os.getenv("PYTHONSAFEPATH") is None
         )  # a runtime that starts meanwhile may import its neighbours
+
+
+def test_each_process_uses_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A BLAS that was loaded after the limit took four times as long, and every CPU."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with open_executor(2) as executor:
+        found = executor.submit(threadpool_info).result()
+    assert [one["num_threads"] for one in found] == [1] * len(threadpool_info())
 
 
 def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
