@@ -96,8 +96,11 @@ class _Rooms(click.Group):
 
     def _configure(self, ctx: click.Context, command: click.Command, words: list[str]) -> None:
         """Give the options of a command the defaults that a file here has for them, and say so."""
+        from threadpoolctl import threadpool_limits
+
         from .check.cli.configuration import COMMANDS, read_configuration
 
+        threadpool_limits(1)  # numpy is loaded: threads of its BLAS would compete with the runtime
         if command.name in COMMANDS:
             found = read_configuration(Path.cwd())
             if taken := found.of(command, words):

@@ -52,7 +52,7 @@ from numpy_gru import run as right
 def run(question):
     with Path(__file__).with_name("asked").open("ab") as asked:
         asked.write(b".")
-    time.sleep(0.05)
+    time.sleep(0.05 * ("/shrunk/" not in question.id))
     return right(question, "clip ignored")
 """
 MINE = f"""\
