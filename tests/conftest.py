@@ -3,9 +3,11 @@ same arrays come again and again; signals that are not ignored; no colours, and 
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import signal
+from pathlib import Path
 
 from hypothesis import settings
 
@@ -39,6 +41,22 @@ def pytest_configure() -> None:
     from grucible.cases import console
 
     console.FIRST_SECONDS = 3600.0
+
+
+def pytest_sessionstart() -> None:
+    """Parse each file of the core vectors once per process, not once per test; each reader gets a copy."""
+    from grucible.vectors import hdf5
+
+    parse, files = hdf5.read_file, dict[tuple[str, bool], hdf5.Tree]()
+
+    def read_file(path: str, whole: bool) -> hdf5.Tree:
+        if not Path(path).is_relative_to(hdf5.CORE):
+            return parse(path, whole)
+        if (path, whole) not in files:
+            files[path, whole] = parse(path, whole)
+        return copy.deepcopy(files[path, whole])
+
+    hdf5.read_file = read_file
 
 
 def pytest_collection_finish() -> None:
