@@ -7,6 +7,7 @@ shapes, and can be answered together.
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import re
@@ -272,7 +273,7 @@ def _space(path: str, document: Document) -> RandomSpace:
 def _usual(operator: Operator, factor: Factor) -> list[Any]:
     """List the choices of a factor in the built-in space."""
     if factor.is_size:
-        return [*_USUAL_SIZES[operator.sizes[factor.name]]]
+        return copy.deepcopy([*_USUAL_SIZES[operator.sizes[factor.name]]])  # else YAML has aliases
     if factor.name.endswith("_scale"):
         return [{"value": 0, "weight": 20.0}, {"from": -8, "to": 4}]
     one = operator.attribute(factor.name)
