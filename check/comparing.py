@@ -65,7 +65,12 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     worse += [f"new finding: {one['about']}" for one in findings["new"] if not improved]
     better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]])
     better += _count_questions(moved["refused"], "refused now")
-    better += [f"gone finding: {one['about']}" for one in findings["gone"]]
+    passing = sum(one["kind"] == BETTER for one in changes)
+    may_hide = bool(findings["new"]) or after.unexplained > before.unexplained
+    better += [
+        f"gone finding: {one['about']}" for one in findings["gone"]
+        if one["explains"] <= passing or not may_hide
+    ]  # fmt: skip
     return {
         "grucible_compare": 1,
         "outcome": "worse" if worse else "better" if better else "same",

@@ -170,6 +170,9 @@ def test_findings(tmp_path: Path, command: Command) -> None:
     assert (status, value["worse"], len(value["better"])) == (0, [], 1)  # what is left of two
     status, value, lines = compared(tmp_path, command, two, new)
     assert (status, value["worse"]) == (1, ["new finding: h0-ignored"])
+    assert value["better"] == []  # the new one may hide it
+    value = compared(tmp_path, command, two, report(unexplained=2))[1]
+    assert value["outcome"] == "same"  # what failed as it says fails in no known way
     assert "  new: h0-ignored [h0-ignored], 2 cases" in lines
     assert "  gone: clip-ignored and lbr-ignored [clip-ignored, lbr-ignored], 2 cases" in lines
     assert "  unexplained: 0 → 1 cases" in lines
