@@ -12,6 +12,7 @@ import numpy as np
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.question import Question
+from ...vectors.block import Block
 from ...vectors.case import difference
 from ..protocol.header import Reply
 from .asked import what_tells_apart
@@ -26,6 +27,9 @@ MOST_RIGHT = 0.5
 MOST_CONDITIONS = 3
 """Maximum conditions listed that failing cases fulfil, and passing ones do not: more of them say the same."""
 
+FINE = ("float32", "float64")
+"""Dtypes whose tolerances small mistakes exceed; in others, right answers may only seem to be elsewhere."""
+
 MOST_ASKED = 3
 """Maximum questions that are asked again, each twice in a row: a runtime may take seconds for one."""
 FEWEST_KEPT = 3
@@ -35,14 +39,36 @@ Replies = Callable[[Sequence[Question]], Sequence[Reply]]
 
 
 def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local) -> list[str]:
-    """List sentences on the cases `which` (n,) of `parts`, each true of all of them."""
-    if not which.any():
-        return []
-    passed = [(block, np.ones(len(block), bool)) for block in passing.blocks]
+    """List sentences on the cases `which` (n,) of `parts`, each true of all of them.
+
+    Where nothing is, list what is true of all in FINE dtypes.
+    """
+    passed, fine = passing.blocks, np.zeros_like(which)
     known = "no such case passed"
     if passing.every > 1.0:
         known = "none of the passed cases that were looked at is one"
-    apart = what_tells_apart(blocks_of(parts, which), passed)
+    for part, mine in by_part(parts, fine):
+        mine[:] = part.block.dtype in FINE
+    found = _true_of_all(parts, which, passed, known, local)
+    fine &= which
+    if found or not fine.any() or (fine == which).all():
+        return found
+    passed = [block for block in passed if block.dtype in FINE]
+    few = _true_of_all(parts, fine, passed, known, local)
+    return [f"in {' and '.join(FINE)}, {one}" for one in few]
+
+
+def _true_of_all(
+    parts: Sequence[FailingBlock],
+    which: Array,
+    passed: Sequence[Block],
+    known: str,
+    local: Local,
+) -> list[str]:
+    if not which.any():
+        return []
+    others = [(block, np.ones(len(block), bool)) for block in passed]
+    apart = what_tells_apart(blocks_of(parts, which), others)
     found = [f"all of these are cases {one}, and {known}" for one in apart[:MOST_CONDITIONS]]
     some = [part.rows(rows) for part, rows in by_part(parts, which) if rows.any()]
     found += _of_one_output(some) or _of_steps(local, which)
