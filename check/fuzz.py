@@ -413,7 +413,8 @@ def fuzz(
     """Ask a runtime random questions until `cases` are asked, or `seconds` are over, or Ctrl-C.
 
     The questions of the spaces' operators and dtypes take turns; a `shard` is every n-th range of them,
-    unless `ranges` are given. Those of `replay` are asked first. `advance` sees what was found after each
+    unless `ranges` are given. Those of `replay` are asked first, with the first chunk: without
+    cases that pass, all that fits would be certain. `advance` sees what was found after each
     chunk. `jobs` processes make the questions. Raises GrucibleError if no space has one of the dtypes. A
     later error ends it as well, and nothing that was found is lost.
     """
@@ -424,15 +425,13 @@ def fuzz(
     with np.errstate(all="ignore"):
         try:
             with open_executor(jobs) as executor, saying_so():
-                for rows in replay.slices() if replay else ():
-                    found.see(source, [rows.block])
-                    found.replayed += len(rows.block)
-                    if found.interrupted:
-                        raise KeyboardInterrupt
+                first = [rows.block for rows in replay.slices()] if replay else []
                 pace = found.pace if seconds else lambda: CHUNK
                 for start, stop, made in _made_ahead(executor, jobs, streams, seed, ranges, pace):
-                    found.count_pairs(made, found.see(source, made.blocks))
+                    found.count_pairs(made, found.see(source, [*first, *made.blocks]))
                     found.look_at(seed, start, stop)
+                    found.replayed += sum(map(len, first))
+                    first = []
                     found.seconds = time.monotonic() - began
                     advance(found)
                     end_if_interrupted()
@@ -442,7 +441,7 @@ def fuzz(
         except KeyboardInterrupt:
             found.interrupted = True
         except (GrucibleError, OSError) as error:
-            if not found.asked_to + found.replayed:
+            if not found.asked_to:
                 raise
             found.stopped = str(error)
         found.two_readings()

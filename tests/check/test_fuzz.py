@@ -244,6 +244,17 @@ def test_a_right_kernel_gives_no_finding_and_no_promise(command: Command, tmp_pa
     assert not (tmp_path / "found").exists()
 
 
+def test_replayed_failures_do_not_make_certain_what_others_refute(tmp_path: Path) -> None:
+    def large_clip_ignored(question: Question) -> Mapping[str, Array]:
+        return run(question, "clip ignored" * (question.attributes["hidden_size"] > 6))
+
+    [path] = write_found(fuzzed(large_clip_ignored, 300), tmp_path)
+    found = fuzzed(large_clip_ignored, 256, replay=open_or_make(path))
+    assert found.replayed > 2
+    [one] = found.new
+    assert one.about.startswith(("perhaps: ", "clip ignored, first seen where the hidden size is "))
+
+
 def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
