@@ -75,11 +75,12 @@ class FuzzFinding:
         self.cases[1:] = [kept for kept in self.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
 
     def questions(self) -> Iterator[Question]:
-        """Yield the questions to keep: shrunk ones first, then those that were not shrunk."""
+        """Yield the questions to keep: shrunk ones first, then those that were not, whose ids say so."""
         yield from (one.question for one in self.shrunk)
         for block, _ in self.cases[len(self.shrunk) :]:
-            question = block.question(0)
-            yield replace(question, id=shrunk_id(question.id))
+            question, case_id = block.question(0), shrunk_id(block.ids[0])
+            new = case_id != question.id  # not one that was replayed
+            yield replace(question, id=f"{case_id}.whole" if new else case_id)
 
 
 class Findings(dict[tuple[object, bool], FuzzFinding]):

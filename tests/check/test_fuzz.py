@@ -253,6 +253,12 @@ def test_replayed_failures_do_not_make_certain_what_others_refute(tmp_path: Path
     assert found.replayed > 2
     [one] = found.new
     assert one.about.startswith(("perhaps: ", "clip ignored, first seen where the hidden size is "))
+    before = {case.id for case in load_vectors(path)}
+    assert all(re.search("/shrunk/float32/fuzz\\.[0-9-]+\\.whole$", one) for one in before)  # none is shrunk
+    write_found(found, tmp_path)
+    after = {case.id for case in load_vectors(path)}
+    assert before <= after
+    assert not any(one.count(".whole") > 1 for one in after)
 
 
 def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(
