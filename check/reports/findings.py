@@ -24,8 +24,6 @@ _NARROWER = 3
 _TAKE_OUT = "give --write-expect in place of --expect"
 _LONGEST = 100
 """Maximum characters of a name that is shown."""
-_KEPT = "gru-layers"
-"""The folder that is proposed for the questions of a model."""
 _ACCEPTED: dict[Outcome, str] = {
     "obvious": "answered as if nothing were wrong",
     "garbage": "answered with garbage",
@@ -56,8 +54,9 @@ def see_command(report: Report, case: CaseResult) -> str:
     grade = report.grades.get(case.dtype)
     required = str(grade.required) if grade else ""
     if report.model and not report.model.saved:
-        keep = format_own_command("--save", _KEPT)
-        return f"{keep}; {leading_command(case, _KEPT, required, '', f'{_KEPT}-outputs')}"
+        place = f"{case.id.split('/')[1]}-layers"  # each model has a folder of its own
+        keep = format_own_command("--save", place)
+        return f"{keep}; {leading_command(case, place, required, '', f'{place}-outputs')}"
     return leading_command(case, _vectors(report), required, report.asked, report.outputs)
 
 

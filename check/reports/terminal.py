@@ -146,12 +146,11 @@ def headline(report: Report) -> str:
 
 
 def _unjudged(report: Report) -> str:
-    """Count the layers that were not judged; the whole model is none of them."""
+    """Count the layers that were not judged; of the whole model, its outputs are compared."""
     layers = sum(name.startswith("layer ") for name in report.unjudged)
     parts = [f"{plural(layers, 'layer')} not judged, or not in whole"] * bool(layers)
-    return ", ".join(
-        parts + [f"{one} not judged" for one in report.unjudged if one == "the whole model"]
-    )
+    parts += ["outputs of the whole model differ"] * ("the whole model" in report.unjudged)
+    return ", ".join(parts)
 
 
 def _wrong_layers(report: Report) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from drawn import make_until_killed
 
 from grucible import GrucibleError, Question, Unsupported, answer, load_vectors, verify

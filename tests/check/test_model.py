@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +17,11 @@ from printed import sentence_of
 onnxruntime: Any = pytest.importorskip("onnxruntime")
 onnx: Any = pytest.importorskip("onnx")
 
+from grucible.cases.errors import GrucibleError  # noqa: E402
 from grucible.cases.operators.onnx import GRU  # noqa: E402
 from grucible.check.model.network import MOST_BYTES, MOST_RUNS, Layer, Tap  # noqa: E402
+from grucible.check.model.onnx_graph import OnnxNetwork  # noqa: E402
+from grucible.check.runtimes import onnx_files  # noqa: E402
 from grucible.vectors.reader import open_vectors  # noqa: E402
 from grucible.vectors.vector_set import load_vectors  # noqa: E402
 
@@ -314,7 +318,7 @@ def test_outputs_that_are_not_given_are_not_called_the_same(
     assert (ended.status, ended.report["verdict"]) == (1, "incomplete")
     assert "the whole model" in ended.report["model"]["unjudged"]
     first = sentence_of(command("model", models["enhancer"], "--runtime", at("mute")).out)
-    assert first.endswith("cases passed, the whole model not judged")
+    assert first.endswith("cases passed, outputs of the whole model differ")
     named = command("model", models["enhancer"], "--runtime", "onnxruntime", "--module", "net.py")
     bad_usage(named, r"--module net.py: expected \./FILE\.py:FUNCTION, a function that makes")
 
@@ -387,6 +391,15 @@ def test_models_that_cannot_be_judged_get_one_line(
     bad(command("model", tmp_path, *ask), "is no file")
     bad(command("model", enhancer, "--runtime", "torch"), "./file.py:function")
     bad(command("model", enhancer, "--runtime", "openvno"), "did you mean 'openvino'?")
+
+
+def test_a_runtime_that_is_not_installed_says_how_it_is(
+    models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    onnx_files._made.cache_clear()
+    monkeypatch.setitem(sys.modules, "tract", None)
+    with pytest.raises(GrucibleError, match=r"pip install 'grucible\[tract\]'$"):
+        OnnxNetwork(str(models["enhancer"]), "tract")
 
 
 def test_inputs_that_do_not_fit_get_one_line(
