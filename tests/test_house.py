@@ -17,17 +17,17 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
-    "top": 272,
-    "cases": 6_294,
+    "top": 275,
+    "cases": 6_298,
     "vectors": 2_666,
-    "gen": 5_253,
+    "gen": 5_254,
     "gen/variants": 3_167,
-    "check": 17_750,
-    "check/diagnosis": 3_440,
-    "tests": 32_642,
+    "check": 17_755,
+    "check/diagnosis": 3_466,
+    "tests": 32_713,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_235, 215, 33_874
+PACKAGE, MODULES, WORDS = 32_248, 215, 33_885
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

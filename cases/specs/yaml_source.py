@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from ..console import format_command
 from ..errors import SpecError
 from ..files import read_limited
 
@@ -62,7 +63,9 @@ def read_text(path: Path, kind: type = dict) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: is not UTF-8 text (byte {error.start})") from None
+        instead = f"; of vectors, show says more: {format_command('show', [path, '*'])}"
+        why = f"is not UTF-8 text (byte {error.start}){instead * (raw[1:4] == b'HDF')}"
+        raise SpecError(f"{path}: {why}") from None
 
 
 def parse(name: str, text: str, kind: type = dict) -> Document:

@@ -198,9 +198,8 @@ def _so_far(found: Fuzzed) -> str:
     """Say what was found so far, for the live line."""
     asked, _, offered = map(sum, zip(*(one.counts() for one in found.pairs.values()), strict=True))
     rate = found.asked_to / max(found.seconds, 1e-9)
-    return (
-        f"{rate:.0f}/s, {100 * asked / offered:.0f} % of pairs, {plural(len(found.new), 'finding')}"
-    )
+    new, share = plural(len(found.new), "finding"), 100 * asked / offered
+    return f"fuzzing ({new}, {rate:.0f} a second, {share:.0f} % of pairs of values)"
 
 
 def fuzz_headline(found: Fuzzed) -> str:

@@ -173,7 +173,8 @@ def diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
         yield from wrap(f"{finding.explains:6}  {sentence(finding)}", 0, 8)
         for note in notes(finding):
             yield from wrap(note, 8)
-        yield from (f"        reported: {link}" for link in finding.links[:2])
+        links = finding.links[:2] if finding.certain else ()
+        yield from (f"        reported: {link}" for link in links)
     if diagnosis.unexplained:
         yield f"{diagnosis.unexplained:6}  unexplained"
         if diagnosis.not_tried:
