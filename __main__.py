@@ -89,18 +89,18 @@ class _Rooms(click.Group):
             from .cases.console import suggest
 
             ctx.fail(f"no command {args[0]!r}{suggest(args[0], _COMMANDS)}")
+        from threadpoolctl import threadpool_limits
+
         name, command, words = super().resolve_command(ctx, args)
+        threadpool_limits(1)  # numpy is loaded: threads of its BLAS would compete with the runtime
         if command and not (ctx.resilient_parsing or set(ctx.help_option_names) & {*words}):
             self._configure(ctx, command, words)
         return name, command, words
 
     def _configure(self, ctx: click.Context, command: click.Command, words: list[str]) -> None:
         """Give the options of a command the defaults that a file here has for them, and say so."""
-        from threadpoolctl import threadpool_limits
-
         from .check.cli.configuration import COMMANDS, read_configuration
 
-        threadpool_limits(1)  # numpy is loaded: threads of its BLAS would compete with the runtime
         if command.name in COMMANDS:
             found = read_configuration(Path.cwd())
             if taken := found.of(command, words):

@@ -65,11 +65,9 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     worse += [f"new finding: {one['about']}" for one in findings["new"] if not improved]
     better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]])
     better += _count_questions(moved["refused"], "refused now")
-    passing = sum(one["kind"] == BETTER for one in changes)
-    may_hide = bool(findings["new"]) or after.unexplained > before.unexplained
     better += [
         f"gone finding: {one['about']}" for one in findings["gone"]
-        if one["explains"] <= passing or not may_hide
+        if _is_mended(one["names"], both)
     ]  # fmt: skip
     return {
         "grucible_compare": 1,
@@ -187,6 +185,18 @@ def _compare_findings(
         ],
         "unexplained": [before.unexplained, after.unexplained],
     }  # fmt: skip
+
+
+def _is_mended(names: Sequence[str], both: Sequence[tuple[ComparedCase, ComparedCase]]) -> bool:
+    """Say whether all cases that a finding explained pass now, or with some of its mistakes alone.
+
+    Else another mistake may hide it.
+    """
+    mine = [(was, now) for was, now in both if was.diagnosis == names]
+    return bool(mine) and all(
+        now.verdict == "passed" or (now.diagnosis and {*now.diagnosis} < {*was.diagnosis})
+        for was, now in mine
+    )
 
 
 def _mistakes(one: StoredFinding, known: Container[str]) -> list[str]:

@@ -105,6 +105,7 @@ class Fuzzed:
     _passed: list[Block] = field(default_factory=list)
     _passed_bytes: int = 0
     _fruitless: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _later: list[tuple[list[FailingBlock], dict[str, CaseResult]]] = field(default_factory=list)
     followed: dict[tuple[str, str], dict[ReadingNames, tuple[int, Block | None, CaseResult]]] = (
         field(default_factory=dict)
     )
@@ -187,8 +188,10 @@ class Fuzzed:
             )
         )
 
-    def see(self, source: Source, blocks: Sequence[Block]) -> dict[str, CaseResult]:
-        """Ask and judge the cases of blocks; return the results by id."""
+    def see(
+        self, source: Source, blocks: Sequence[Block], *, explain: bool = True
+    ) -> dict[str, CaseResult]:
+        """Ask and judge the cases of blocks; return the results by id. Explain what fails, now or later."""
         replies = iter(list(source.answer(q for block in blocks for q in block.questions())))
         again, results, failing = Again(), dict[str, CaseResult](), list[FailingBlock]()
         grades = {dtype: Grade(dtype, one) for dtype, one in self.criteria.items()}
@@ -219,11 +222,20 @@ class Fuzzed:
                 changed = next(other for other, words in other_rows(block) if words == rows)
                 about = describe_change("right cases", unlike=not rows)
                 self.findings.add((ASKED_AGAIN, not rows), about, changed, results[case_id])
-        self._explain(source, failing, results)
+        self._later.append((failing, results))
+        if explain:
+            self.explain_later(source)
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
             self.undeciding += not _counts(one)
         return results
+
+    def explain_later(self, source: Source) -> None:
+        """Explain the failures that wait for it."""
+        parts = [part for failing, _ in self._later for part in failing]
+        results = {case_id: one for _, some in self._later for case_id, one in some.items()}
+        self._later.clear()
+        self._explain(source, parts, results)
 
     def _keep(self, block: Block, results: Sequence[CaseResult]) -> None:
         """Keep errors as findings, some of what passed, and the readings that were followed."""
@@ -253,7 +265,7 @@ class Fuzzed:
         """Group cases with wrong numbers by known findings, and diagnose some of what is left."""
         looked_at = set[str]()
         parts = [left for part in parts for left in self.findings.take_known(part, results)]
-        while some := self._next(parts, looked_at):
+        while not self.interrupted and (some := self._next(parts, looked_at)):
             try:
                 found = self._diagnosis(source, some, results)
             except KeyboardInterrupt:  # what is left is counted, not diagnosed
@@ -413,10 +425,10 @@ def fuzz(
     """Ask a runtime random questions until `cases` are asked, or `seconds` are over, or Ctrl-C.
 
     The questions of the spaces' operators and dtypes take turns; a `shard` is every n-th range of them,
-    unless `ranges` are given. Those of `replay` are asked first, with the first chunk: without
-    cases that pass, all that fits would be certain. `advance` sees what was found after each
-    chunk. `jobs` processes make the questions. Raises GrucibleError if no space has one of the dtypes. A
-    later error ends it as well, and nothing that was found is lost.
+    unless `ranges` are given. Those of `replay` are asked first, and explained with the first chunk: without
+    cases that pass, all that fits would be certain. `advance` sees what was found after each chunk. `jobs`
+    processes make the questions. Raises GrucibleError if no space has one of the dtypes. A later error ends
+    it as well, and nothing that was found is lost.
     """
     named = source.name, source.version
     found, streams = start_fuzzing(*named, spaces, criteria, dtypes, seed, expectations)
@@ -425,13 +437,13 @@ def fuzz(
     with np.errstate(all="ignore"):
         try:
             with open_executor(jobs) as executor, saying_so():
-                first = [rows.block for rows in replay.slices()] if replay else []
+                for rows in replay.slices() if replay else ():
+                    found.see(source, [rows.block], explain=False)
+                    found.replayed += len(rows.block)
                 pace = found.pace if seconds else lambda: CHUNK
                 for start, stop, made in _made_ahead(executor, jobs, streams, seed, ranges, pace):
-                    found.count_pairs(made, found.see(source, [*first, *made.blocks]))
+                    found.count_pairs(made, found.see(source, made.blocks))
                     found.look_at(seed, start, stop)
-                    found.replayed += sum(map(len, first))
-                    first = []
                     found.seconds = time.monotonic() - began
                     advance(found)
                     end_if_interrupted()
@@ -441,9 +453,10 @@ def fuzz(
         except KeyboardInterrupt:
             found.interrupted = True
         except (GrucibleError, OSError) as error:
-            if not found.asked_to:
+            if not found.asked_to + found.replayed:
                 raise
             found.stopped = str(error)
+        found.explain_later(source)
         found.two_readings()
     return found
 

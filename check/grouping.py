@@ -20,7 +20,7 @@ from .diagnosis.finding import NO_VARIANTS, Diagnosis, Finding
 from .expecting import apply_expectation, find_explaining
 from .judging.case_result import CaseResult
 from .judging.expectations import UNEXPLAINED, Expectation, of_invalid
-from .shrink import Shrunk, shrunk_id
+from .shrink import Shrunk, whole_id
 
 MOST_FINDINGS, KEPT, KEPT_BYTES = 64, 3, 1 << 20
 """Maximum findings, cases of each that are kept, and bytes of all but the smallest of these."""
@@ -75,12 +75,10 @@ class FuzzFinding:
         self.cases[1:] = [kept for kept in self.cases[1:KEPT] if kept[0].nbytes <= KEPT_BYTES]
 
     def questions(self) -> Iterator[Question]:
-        """Yield the questions to keep: shrunk ones first, then those that were not, whose ids say so."""
+        """Yield the questions to keep: shrunk ones first, then those that were not shrunk."""
         yield from (one.question for one in self.shrunk)
         for block, _ in self.cases[len(self.shrunk) :]:
-            question, case_id = block.question(0), shrunk_id(block.ids[0])
-            new = case_id != question.id  # not one that was replayed
-            yield replace(question, id=f"{case_id}.whole" if new else case_id)
+            yield replace(block.question(0), id=whole_id(block.ids[0]))
 
 
 class Findings(dict[tuple[object, bool], FuzzFinding]):

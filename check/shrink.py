@@ -46,6 +46,8 @@ PROBES = 3
 """Smaller cases that fail otherwise and are asked in a new process, too; one that takes a second to start."""
 _CLEARLY = 4.0
 """Minimum error of a smaller case, in tolerances, unless the first case was off by less."""
+_WHOLE = ".whole"
+"""The end of the id of a case that is kept as it is."""
 MOST_SINGLES = 8
 """Maximum length of an axis whose entries are left out one by one; longer axes lose larger parts."""
 GRIDS = (1.0, 0.5, 0.25, 0.0625)
@@ -138,8 +140,14 @@ def shrink(
 
 def shrunk_id(case_id: str) -> str:
     """Make the id of a shrunk case, which names the first case."""
-    operator, theme, dtype, what = case_id.split("/", 3)
-    return case_id if theme == SHRUNK else f"{operator}/{SHRUNK}/{dtype}/{theme}.{what}"
+    operator, theme, dtype, what = case_id.removesuffix(_WHOLE).split("/", 3)
+    first = what if theme == SHRUNK else f"{theme}.{what}"
+    return f"{operator}/{SHRUNK}/{dtype}/{first}"
+
+
+def whole_id(case_id: str) -> str:
+    """Make the id of a case that is kept, but not shrunk; one that was kept before has its id."""
+    return case_id if case_id.split("/")[1] == SHRUNK else f"{shrunk_id(case_id)}{_WHOLE}"
 
 
 def _find_smaller(

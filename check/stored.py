@@ -95,6 +95,7 @@ class ComparedCase(StoredPart):
     where: str = ""
     expected: Annotated[dict[Text, Text], FewKeys] | None = None
     must_support: bool = False
+    diagnosis: Annotated[list[Text], FIRST_WRONG] = []
 
     @property
     def wrong(self) -> bool:

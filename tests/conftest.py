@@ -47,14 +47,14 @@ def pytest_sessionstart() -> None:
     """Parse each file of the core vectors once per process, not once per test; each reader gets a copy."""
     from grucible.vectors import hdf5
 
-    parse, files = hdf5._parse, dict[tuple[Path, bool], hdf5.Tree]()
+    parse, files = hdf5._parse, dict[tuple[Path, str, bool], hdf5.Tree]()
 
     def parse_once(path: Path, kind: str, *, whole: bool) -> hdf5.Tree:
         if not path.is_relative_to(hdf5.CORE):
             return parse(path, kind, whole=whole)
-        if (path, whole) not in files:
-            files[path, whole] = parse(path, kind, whole=whole)
-        return copy.deepcopy(files[path, whole])
+        if (path, kind, whole) not in files:
+            files[path, kind, whole] = parse(path, kind, whole=whole)
+        return copy.deepcopy(files[path, kind, whole])
 
     hdf5._parse = parse_once
 

@@ -51,10 +51,10 @@ def exact_answer(
 
 
 def make_until_killed(streams: Any, seed: int, start: int, stop: int) -> Made:
-    """Make random questions, up to those of the fourth chunk of 64, made once the first is judged.
+    """Make random questions, up to those of the fourth chunk, which is made once the first is judged.
 
-    A process finds this function in this module.
+    Chunks are of 64, 128 and 256 questions. A process finds this function in this module.
     """
-    if start >= 3 * 64:
+    if start >= 7 * 64:
         os.kill(os.getpid(), signal.SIGKILL)
     return make_random(streams, seed, start, stop)

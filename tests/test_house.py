@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_666,
     "gen": 5_254,
     "gen/variants": 3_167,
-    "check": 17_755,
+    "check": 17_785,
     "check/diagnosis": 3_466,
-    "tests": 32_713,
+    "tests": 32_759,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_248, 215, 33_885
+PACKAGE, MODULES, WORDS = 32_277, 215, 33_926
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

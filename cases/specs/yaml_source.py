@@ -16,7 +16,6 @@ from typing import Any
 
 import yaml
 
-from ..console import format_command
 from ..errors import SpecError
 from ..files import read_limited
 
@@ -63,8 +62,8 @@ def read_text(path: Path, kind: type = dict) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        instead = f"; of vectors, show says more: {format_command('show', [path, '*'])}"
-        why = f"is not UTF-8 text (byte {error.start}){instead * (raw[1:4] == b'HDF')}"
+        why = f"is not UTF-8 text (byte {error.start})"
+        why = "is an HDF5 file; expected YAML" if raw[1:4] == b"HDF" else why
         raise SpecError(f"{path}: {why}") from None
 
 

@@ -106,8 +106,8 @@ def fuzz_command(
     Without SPACE, everything that an operator allows is drawn, mostly in small sizes. SPACE is a YAML file
     that says what is drawn; --space prints one to begin with. An id ends with the seed and the question's
     number; `show`, `trace` and `shrink` make the question anew. What fails is shrunk and written to DIR, as
-    vectors that `check` takes. Ctrl-C ends it with a report, and cases are written as they are; their ids end
-    with `.whole`.
+    vectors that `check` takes. Ctrl-C ends it with a report, and nothing is shrunk any more. The id of a
+    case that is written as it is ends with `.whole`.
 
     Exit status 0: no unexpected finding; 1: an unexpected one, or nothing was compared; 2: bad usage or
     input; 70: an error of grucible's own; 129, 130, 143: ended by SIGHUP, Ctrl-C, SIGTERM.
@@ -199,7 +199,7 @@ def _so_far(found: Fuzzed) -> str:
     asked, _, offered = map(sum, zip(*(one.counts() for one in found.pairs.values()), strict=True))
     rate = found.asked_to / max(found.seconds, 1e-9)
     new, share = plural(len(found.new), "finding"), 100 * asked / offered
-    return f"fuzzing ({new}, {rate:.0f} a second, {share:.0f} % of pairs of values)"
+    return f"fuzzing ({new}, {rate:.0f} cases a second, {share:.0f} % of pairs of settings)"
 
 
 def fuzz_headline(found: Fuzzed) -> str:

@@ -28,7 +28,7 @@ MOST_CONDITIONS = 3
 """Maximum conditions listed that failing cases fulfil, and passing ones do not: more of them say the same."""
 
 FINE = ("float32", "float64")
-"""Dtypes whose tolerances small mistakes exceed; in others, right answers may only seem to be elsewhere."""
+"""Dtypes whose tolerances small mistakes exceed. In others, wrong answers may pass."""
 
 MOST_ASKED = 3
 """Maximum questions that are asked again, each twice in a row: a runtime may take seconds for one."""
@@ -41,21 +41,19 @@ Replies = Callable[[Sequence[Question]], Sequence[Reply]]
 def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: Local) -> list[str]:
     """List sentences on the cases `which` (n,) of `parts`, each true of all of them.
 
-    Where nothing is, list what is true of all in FINE dtypes.
+    Where there is none, list those on cases of FINE dtypes alone.
     """
-    passed, fine = passing.blocks, np.zeros_like(which)
     known = "no such case passed"
     if passing.every > 1.0:
         known = "none of the passed cases that were looked at is one"
-    for part, mine in by_part(parts, fine):
-        mine[:] = part.block.dtype in FINE
-    found = _true_of_all(parts, which, passed, known, local)
-    fine &= which
-    if found or not fine.any() or (fine == which).all():
+    found = _true_of_all(parts, which, passing.blocks, known, local)
+    is_fine = np.concatenate([[part.block.dtype in FINE] * len(part) for part in parts])
+    some, passed = which & is_fine, [one for one in passing.blocks if one.dtype in FINE]
+    if found or ((some == which).all() and len(passed) == len(passing.blocks)):
         return found
-    passed = [block for block in passed if block.dtype in FINE]
-    few = _true_of_all(parts, fine, passed, known, local)
-    return [f"in {' and '.join(FINE)}, {one}" for one in few]
+    dtypes = {part.block.dtype for part, rows in by_part(parts, some) if rows.any()}
+    few = _true_of_all(parts, some, passed, known, local)
+    return [f"in {' and '.join(sorted(dtypes))}, {one}" for one in few]
 
 
 def _true_of_all(

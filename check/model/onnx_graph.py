@@ -136,7 +136,7 @@ def _runner(runtime: str, file: str) -> tuple[_Run, str]:
             f"runtime {runtime} runs no ONNX model{guess(runtime, RUNTIMES)}; expected one of {expected}, "
             "or package.module:function"
         )
-    load_runtime(RUNTIMES[runtime])  # says how to install it, where it is not
+    load_runtime(runtime)  # says how to install it, where it is not
     load, version = loader_of(RUNTIMES[runtime])
 
     def run(model: Any, names: Sequence[str], feeds: Arrays) -> Arrays:

@@ -54,7 +54,7 @@ def see_command(report: Report, case: CaseResult) -> str:
     grade = report.grades.get(case.dtype)
     required = str(grade.required) if grade else ""
     if report.model and not report.model.saved:
-        place = f"{case.id.split('/')[1]}-layers"  # each model has a folder of its own
+        place = f"{case.id.split('/')[1]}-layers"  # two models may be looked at
         keep = format_own_command("--save", place)
         return f"{keep}; {leading_command(case, place, required, '', f'{place}-outputs')}"
     return leading_command(case, _vectors(report), required, report.asked, report.outputs)

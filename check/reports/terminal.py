@@ -146,10 +146,10 @@ def headline(report: Report) -> str:
 
 
 def _unjudged(report: Report) -> str:
-    """Count the layers that were not judged; of the whole model, its outputs are compared."""
+    """Say how many layers were not judged, and whether the whole model gives other outputs."""
     layers = sum(name.startswith("layer ") for name in report.unjudged)
     parts = [f"{plural(layers, 'layer')} not judged, or not in whole"] * bool(layers)
-    parts += ["outputs of the whole model differ"] * ("the whole model" in report.unjudged)
+    parts += ["the whole model gives other outputs"] * ("the whole model" in report.unjudged)
     return ", ".join(parts)
 
 

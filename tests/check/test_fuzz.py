@@ -22,10 +22,11 @@ from grucible.cases.dtypes import Array
 from grucible.cases.errors import SpecError
 from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.signature import ABSENT
+from grucible.cases.selection import Shard
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
+from grucible.check.cli.fuzzing import _so_far, fuzz_lines
 from grucible.check.cli.fuzzing import _write as write
-from grucible.check.cli.fuzzing import fuzz_lines
 from grucible.check.found import _found_before, write_found
 from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
@@ -247,17 +248,30 @@ def test_replayed_failures_do_not_make_certain_what_others_refute(tmp_path: Path
     def large_clip_ignored(question: Question) -> Mapping[str, Array]:
         return run(question, "clip ignored" * (question.attributes["hidden_size"] > 6))
 
-    [path] = write_found(fuzzed(large_clip_ignored, 300), tmp_path)
+    first = fuzzed(large_clip_ignored, 300)
+    assert re.match(r"fuzzing \(1 finding, \d+ cases a second, \d+ % of pairs", _so_far(first))
+    [path] = write_found(first, tmp_path)
     found = fuzzed(large_clip_ignored, 256, replay=open_or_make(path))
     assert found.replayed > 2
     [one] = found.new
     assert one.about.startswith(("perhaps: ", "clip ignored, first seen where the hidden size is "))
     before = {case.id for case in load_vectors(path)}
-    assert all(re.search("/shrunk/float32/fuzz\\.[0-9-]+\\.whole$", one) for one in before)  # none is shrunk
+    assert all(
+        re.search("/shrunk/float32/fuzz\\.[0-9-]+\\.whole$", one) for one in before
+    )  # none is shrunk
     write_found(found, tmp_path)
     after = {case.id for case in load_vectors(path)}
     assert before <= after
     assert not any(one.count(".whole") > 1 for one in after)
+    source = FromRuntime(describe_runtime("kernel", large_clip_ignored))
+    found.shrink(source, lambda _: None)
+    assert not any(".whole" in one.question.id for one in found.new[0].shrunk)
+    only = fuzzed(large_clip_ignored, 2, shard=Shard(3, 4), replay=open_or_make(path))
+    assert (only.asked_to, only.replayed) == (
+        0,
+        len(after),
+    )  # explained although nothing else is asked
+    assert sum(one.count for one in only.new) == only.counts["failed"] == len(after)
 
 
 def test_a_mistake_that_the_core_misses_is_found_shrunk_and_written(

@@ -52,6 +52,13 @@ def test_only_failures_that_count_twice_are_called_so(failed: int, twice: bool) 
     assert ("several findings" in first) == twice
 
 
+@pytest.mark.parametrize("certain", [False, True])
+def test_reports_of_others_stand_beside_what_is_certain(certain: bool) -> None:
+    found = replace(finding(9, certain=certain), links=("https://bug",))
+    lines = [*diagnosis_lines(Diagnosis([found], failed=9))]
+    assert ("        reported: https://bug" in lines) is certain
+
+
 def test_what_many_passing_cases_contradict_is_not_everywhere_unless_it_is_said_where() -> None:
     few, many = round(PARTLY * 40), round(PARTLY * 40) + 1
     assert not finding(40, contradicted=few).not_everywhere

@@ -278,7 +278,7 @@ def test_each_process_uses_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     with open_executor(2) as executor:
         found = executor.submit(threadpool_info).result()
-    assert [one["num_threads"] for one in found] == [1] * len(threadpool_info())
+    assert {one["num_threads"] for one in found} == {1}  # numpy's is loaded
 
 
 def test_a_shipped_spec_keeps_its_folder_wherever_the_tree_lies(tmp_path: Path) -> None:
