@@ -125,8 +125,10 @@ def diagnosis_in_short(diagnosis: Diagnosis) -> str:
     found = diagnosis.findings
     if more := _depends_on_more(diagnosis):
         return f"; {more}{BELOW}"
-    if not found or not all(finding.certain for finding in found):
-        return f"; perhaps explained{BELOW}" if found else ""
+    certain = [finding.certain for finding in found]
+    if not all(certain) or not found:
+        how = "explained in part" if any(certain) else "perhaps explained"
+        return f"; {how}{BELOW}" if found else ""
     if diagnosis.unexplained or len(found) > _IN_HEADLINE:
         explained = diagnosis.failed - diagnosis.unexplained
         share = f"{explained} of {diagnosis.failed}" if diagnosis.unexplained else "all"

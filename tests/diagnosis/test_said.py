@@ -16,7 +16,7 @@ from grucible.cases.operators import OPERATORS
 from grucible.cases.operators.readings import SILENT
 from grucible.check.diagnosis.finding import PARTLY, Diagnosis, Finding
 from grucible.check.judging.judge import Mixed
-from grucible.check.reports.findings import diagnosis_lines
+from grucible.check.reports.findings import diagnosis_in_short, diagnosis_lines
 from grucible.check.reports.formats import report_json
 from grucible.check.reports.terminal import report_lines
 from grucible.gen.variants.catalogue import CATALOGUE
@@ -50,6 +50,15 @@ def test_what_may_be_stands_behind_what_is_certain_with_readings_among_them() ->
 def test_only_failures_that_count_twice_are_called_so(failed: int, twice: bool) -> None:
     first, *_ = [*diagnosis_lines(Diagnosis([finding(12), finding(5)], failed=failed))][1:]
     assert ("several findings" in first) == twice
+
+
+def test_the_first_line_says_whether_some_of_it_is_certain() -> None:
+    perhaps = finding(9, certain=False)
+    for found, says in (
+        ([perhaps], "perhaps explained"),
+        ([finding(5), perhaps], "explained in part"),
+    ):
+        assert diagnosis_in_short(Diagnosis(found, failed=14)) == f"; {says}, see below"
 
 
 @pytest.mark.parametrize("certain", [False, True])
