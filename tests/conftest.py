@@ -45,11 +45,12 @@ def pytest_configure() -> None:
 
 def pytest_sessionstart() -> None:
     """Parse each file of the core vectors once per process, not once per test; each reader gets a copy."""
+    from grucible.cases.apart import Tree
     from grucible.vectors import hdf5
 
-    parse, files = hdf5._parse, dict[tuple[Path, str, bool], hdf5.Tree]()
+    parse, files = hdf5._parse, dict[tuple[Path, str, bool], Tree]()
 
-    def parse_once(path: Path, kind: str, *, whole: bool) -> hdf5.Tree:
+    def parse_once(path: Path, kind: str, *, whole: bool) -> Tree:
         if not path.is_relative_to(hdf5.CORE):
             return parse(path, kind, whole=whole)
         if (path, kind, whole) not in files:

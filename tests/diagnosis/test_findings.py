@@ -452,6 +452,8 @@ def test_hints_say_what_is_wrong(kernel: Kernel, says: str) -> None:
 class BiasOfTheFirst(Kernel):
     """The recurrent bias of the candidate is the first direction's, where it is multiplied by the reset gate."""
 
+    first: Array
+
     def prepare(self, p):
         self.first = p.rb[H] if p.number == 0 else self.first
         return p._replace(rb=np.stack([*p.rb[:H], self.first])) if p.reset_after else p
