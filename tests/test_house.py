@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_167,
     "check": 17_787,
     "check/diagnosis": 3_466,
-    "tests": 32_771,
+    "tests": 32_789,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 32_279, 215, 33_926

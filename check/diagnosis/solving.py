@@ -127,7 +127,8 @@ def _members(fit: Fit) -> Iterator[Variants]:
     some = [(FAMILIES[name].form, one) for name, (rest, one) in order[:BEST] if rest < 1.0]
     fitted = fit.improve([one for form, one in some if form.fitted])
     for one in (*fitted, *(one for form, one in some if not form.fitted)):
-        rounded = one.rounded or [one.variants]
+        if not (rounded := one.rounded):  # a limit of nothing is no limit
+            continue
         cases = sum(explains(steps, rounded).sum(axis=1) for steps, _ in fit.several)
         costs = fit.costs(rounded)
         near = costs <= costs.min() + CLEARLY

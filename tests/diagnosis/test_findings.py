@@ -229,6 +229,24 @@ def test_what_a_kernel_does_wrong_is_named(kernel: Kernel, operator: str, says: 
     assert says in [one.about for one in found.findings if one.certain]
 
 
+class ResetStateOfWholeGroups(Kernel):
+    """What the reset gate multiplies is 0 behind the last whole group of 4 units; Rbh is left out, too."""
+
+    def recurrent(self, h, reset, p):
+        if p.reset_after:
+            return super().recurrent(h, reset, p)
+        whole = np.arange(h.shape[1]) < h.shape[1] // 4 * 4
+        return self.product(np.where(whole, reset * h, 0), p.r[H])
+
+
+def test_what_is_left_out_of_small_cases_is_no_limit_of_nothing() -> None:
+    ids = [*open_set(None, [f"{ONNX}/*/float32/*"]).ids]
+    found = verify(runtime=ResetStateOfWholeGroups(), select=ids[::2]).diagnosis
+    assert {("Rbh-ignored", "r-h-tail-of-4"), ("Rbh-ignored", "a_h+=-1*p")} == {
+        one.names for one in found.findings
+    }
+
+
 def test_an_input_bias_in_the_place_of_the_recurrent_one_is_named() -> None:
     found = verify(runtime=InputBiasTwice(), select=[f"{SEQUENCE}/core/float32/*"]).diagnosis
     assert found.failed >= 10
