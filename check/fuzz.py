@@ -105,7 +105,7 @@ class Fuzzed:
     _passed: list[Block] = field(default_factory=list)
     _passed_bytes: int = 0
     _fruitless: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _later: list[tuple[list[FailingBlock], dict[str, CaseResult]]] = field(default_factory=list)
+    _waiting: list[tuple[list[FailingBlock], dict[str, CaseResult]]] = field(default_factory=list)
     followed: dict[tuple[str, str], dict[ReadingNames, tuple[int, Block | None, CaseResult]]] = (
         field(default_factory=dict)
     )
@@ -188,10 +188,14 @@ class Fuzzed:
             )
         )
 
-    def see(
-        self, source: Source, blocks: Sequence[Block], *, explain: bool = True
-    ) -> dict[str, CaseResult]:
-        """Ask and judge the cases of blocks; return the results by id. Explain what fails, now or later."""
+    def see(self, source: Source, blocks: Sequence[Block]) -> dict[str, CaseResult]:
+        """Ask, judge and explain the cases of blocks; return the results by id."""
+        results = self.ask(source, blocks)
+        self.explain(source)
+        return results
+
+    def ask(self, source: Source, blocks: Sequence[Block]) -> dict[str, CaseResult]:
+        """Ask and judge the cases of blocks; return the results by id. What fails waits for `explain`."""
         replies = iter(list(source.answer(q for block in blocks for q in block.questions())))
         again, results, failing = Again(), dict[str, CaseResult](), list[FailingBlock]()
         grades = {dtype: Grade(dtype, one) for dtype, one in self.criteria.items()}
@@ -222,20 +226,18 @@ class Fuzzed:
                 changed = next(other for other, words in other_rows(block) if words == rows)
                 about = describe_change("right cases", unlike=not rows)
                 self.findings.add((ASKED_AGAIN, not rows), about, changed, results[case_id])
-        self._later.append((failing, results))
-        if explain:
-            self.explain_later(source)
+        self._waiting.append((failing, results))
+        return results
+
+    def explain(self, source: Source) -> None:
+        """Explain the failures that wait for it, and count the cases that were asked."""
+        parts = [part for failing, _ in self._waiting for part in failing]
+        results = {case_id: one for _, some in self._waiting for case_id, one in some.items()}
+        self._waiting.clear()
+        self._explain(source, parts, results)
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
             self.undeciding += not _counts(one)
-        return results
-
-    def explain_later(self, source: Source) -> None:
-        """Explain the failures that wait for it."""
-        parts = [part for failing, _ in self._later for part in failing]
-        results = {case_id: one for _, some in self._later for case_id, one in some.items()}
-        self._later.clear()
-        self._explain(source, parts, results)
 
     def _keep(self, block: Block, results: Sequence[CaseResult]) -> None:
         """Keep errors as findings, some of what passed, and the readings that were followed."""
@@ -438,7 +440,7 @@ def fuzz(
         try:
             with open_executor(jobs) as executor, saying_so():
                 for rows in replay.slices() if replay else ():
-                    found.see(source, [rows.block], explain=False)
+                    found.ask(source, [rows.block])
                     found.replayed += len(rows.block)
                 pace = found.pace if seconds else lambda: CHUNK
                 for start, stop, made in _made_ahead(executor, jobs, streams, seed, ranges, pace):
@@ -456,7 +458,7 @@ def fuzz(
             if not found.asked_to + found.replayed:
                 raise
             found.stopped = str(error)
-        found.explain_later(source)
+        found.explain(source)
         found.two_readings()
     return found
 

@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_666,
     "gen": 5_254,
     "gen/variants": 3_167,
-    "check": 17_787,
+    "check": 17_789,
     "check/diagnosis": 3_466,
     "tests": 32_789,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_279, 215, 33_926
+PACKAGE, MODULES, WORDS = 32_281, 215, 33_926
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -256,9 +256,7 @@ def test_replayed_failures_do_not_make_certain_what_others_refute(tmp_path: Path
     [one] = found.new
     assert one.about.startswith(("perhaps: ", "clip ignored, first seen where the hidden size is "))
     before = {case.id for case in load_vectors(path)}
-    assert all(
-        re.search("/shrunk/float32/fuzz\\.[0-9-]+\\.whole$", one) for one in before
-    )  # none is shrunk
+    assert all(re.search(r"/shrunk/float32/fuzz\.[0-9-]+\.whole$", one) for one in before)
     write_found(found, tmp_path)
     after = {case.id for case in load_vectors(path)}
     assert before <= after
@@ -267,10 +265,7 @@ def test_replayed_failures_do_not_make_certain_what_others_refute(tmp_path: Path
     found.shrink(source, lambda _: None)
     assert not any(".whole" in one.question.id for one in found.new[0].shrunk)
     only = fuzzed(large_clip_ignored, 2, shard=Shard(3, 4), replay=open_or_make(path))
-    assert (only.asked_to, only.replayed) == (
-        0,
-        len(after),
-    )  # explained although nothing else is asked
+    assert (only.asked_to, only.replayed) == (0, len(after))
     assert sum(one.count for one in only.new) == only.counts["failed"] == len(after)
 
 
