@@ -211,7 +211,7 @@ def _find_deviation(result: CaseResult, block: Block, outputs: Arrays, exact: Tr
                 at, time = (d, row, *times, unit), times[0] if times else None
                 e, got = float(expected[role][at]), float(seen[role][at])
                 beside.append(Beside(names[role], one.direction, row, time, unit, e, got))
-    steps = _find_wrong_steps(read, reading, outputs, directions)
+    steps = _find_wrong_steps(read, reading, outputs, directions, by_limit=not (leaving or beside))
     alone = {"y", "ho"} <= seen.keys() and not off["ho"].any() and bool(last_off.any())
     total = int(sum(one.lengths.sum() for one in directions))
     return Deviation(
@@ -277,15 +277,23 @@ def _place(one: DirectionTrace, row: int, step: int) -> StepPlace:
 
 
 def _find_wrong_steps(
-    block: Block, reading: ReadingNames, outputs: Arrays, directions: Sequence[DirectionTrace]
+    block: Block,
+    reading: ReadingNames,
+    outputs: Arrays,
+    directions: Sequence[DirectionTrace],
+    *,
+    by_limit: bool,
 ) -> tuple[WrongStep, ...] | None:
-    """Find the steps that are wrong by themselves, by direction, row and step; None without every state."""
+    """Find the steps that are wrong by themselves, by direction, row and step; None without every state.
+
+    Those are the ones that are clearly wrong, or, `by_limit`, all that are off by more than is admitted.
+    """
     part = FailingBlock(block, outputs, Demanded(REQUIRED[block.dtype]), reading)
     looked_at = steps_of(part)
     if not looked_at:
         return None
     [steps] = looked_at
-    units = steps.wrong[0]
+    units = (steps.off if by_limit else steps.wrong)[0]
     found = sorted(
         (d, int(steps.row[at]), int(steps.number[0, d, at]), at)
         for d, at in np.argwhere(units.any(axis=-1)).tolist()

@@ -95,6 +95,12 @@ class Steps:
         """(n, direction, rows, hidden) which states are wrong by themselves."""
         return np.asarray(~self.near(self.right[None])[0] & self.taken[:, None, :, None])
 
+    @property
+    def off(self) -> Array:
+        """(n, direction, rows, hidden) which states are off by more than is admitted of one step."""
+        near = _within(self.seen, self.right, self.limits)
+        return np.asarray(~near & self.taken[:, None, :, None])
+
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
         """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""

@@ -89,7 +89,8 @@ def sentences(found: Deviation) -> Iterator[str]:
         at = f"{_at(one.place)}, unit {one.unit}{more}"
         yield f"{whose} first at {at}: {_expected(one, found)}{off_by(one.off, ratio)}"
     if not found.leaving:
-        yield "no state is off by more than its tolerance"
+        admitted = "what rounding over all steps may change" if found.wrong else "its tolerance"
+        yield f"no state is off by more than {admitted}"
     if found.last_alone_right:
         yield "the last states are right by themselves: the steps are right, and Y holds other states"
     elif found.leaving or found.wrong:

@@ -195,6 +195,28 @@ def test_each_kind_of_deviation_has_its_sentences(
     assert list(wrong_steps(seen, 6)) == lines
 
 
+class XOneTooLate(Kernel):
+    """Reads x of the time after, in reverse; at the last time that of the last."""
+
+    def step(self, x: Array, h: Array, p: Direction) -> Array:
+        later = np.minimum(self.task.lengths - self.now, len(self.task.x) - 1)
+        return super().step(self.task.x[later, np.arange(len(h))] if p.backwards else x, h, p)
+
+
+def test_a_step_that_is_wrong_by_less_than_all_steps_may_be_is_named() -> None:
+    case_id = (
+        "openvino.GRUSequence-5/core_magnitudes/float16/"
+        "bidirectional-lbr0-noact-t2-initial_hidden_statex16-Rx4-Bx2"
+    )
+    found = against(case_id, XOneTooLate())
+    assert (found.leaving, found.beside) == ((), ())
+    assert [one.place for one in found.wrong] == [StepPlace("reverse", 1, 1, 0)]
+    assert said(found) == (
+        "no state is off by more than what rounding over all steps may change | "
+        "reverse, row 1, step 1 (time 0) alone is wrong by itself; every later step is right"
+    )
+
+
 def test_of_last_states_alone_no_step_is_told() -> None:
     case_id = "onnx.GRU-14/core/float32/bidirectional-noact-noY"
     found = against(case_id, Spoiled((1, 0, 1, 2)))
