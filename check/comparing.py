@@ -60,6 +60,9 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     kinds = {one["kind"] for one in changes}
     improved = BETTER in kinds and kinds.isdisjoint(WORSE)
     worse = _summarize(changes, WORSE, [one for one in grades if one["worse"]])
+    failing = [one["id"] for one in changes if one["kind"] == _WRONG["failed"]]
+    if unexplained := sum(new[one].unexplained for one in failing):
+        worse[0] += f", {unexplained} of them unexplained"
     worse += _count_questions(moved["accepted"], "no longer refused")
     # what is left of a mistake that was mended in part may read otherwise
     worse += [f"new finding: {one['about']}" for one in findings["new"] if not improved]
@@ -79,6 +82,10 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         "changes": sorted(changes, key=lambda one: KINDS.index(one["kind"])),
         "arithmetic": grades,
         "diagnosis": findings,
+        "readings": {
+            ledger: [f"{before.readings[ledger]}", f"{one}"] for ledger, one in after.readings.items()
+            if both and ledger in before.readings and f"{one}" != f"{before.readings[ledger]}"
+        },
         "refusals": moved,
         "undecided": len(changed) - len(changes),
         "new_cases": [one for one in new if one not in old],
@@ -177,8 +184,8 @@ def _compare_findings(
     had = {n for one in was.values() for n in chain(one.names, *one.alternatives)}
     has = {n for names in now for n in names}
     return {
-        "new": [_described(one, had) for one in now.values() if _mistakes(one, had)],
-        "gone": [_described(one, has) for one in was.values() if _mistakes(one, has)],
+        "new": [_described(one, had, "new") for one in now.values() if _mistakes(one, had)],
+        "gone": [_described(one, has, "gone") for one in was.values() if _mistakes(one, has)],
         "other": [
             {"names": new.names, "about": str(new), "before": old.explains, "after": new.explains}
             for old, new in both if old.explains != new.explains
@@ -204,13 +211,12 @@ def _mistakes(one: StoredFinding, known: Container[str]) -> list[str]:
     return [name for name in without_readings(one.names) if name not in known]
 
 
-def _described(one: StoredFinding, known: Container[str]) -> dict[str, Any]:
-    """Describe a finding by its sentence; before it stand the mistakes that are not known, if others are."""
+def _described(one: StoredFinding, known: Container[str], word: str) -> dict[str, Any]:
+    """Describe a finding by its sentence, and say of which of its mistakes `word` is true, if not of all."""
     some = _mistakes(one, known)
     every = len(some) == len(without_readings(one.names))
-    return one.model_dump() | {
-        "about": f"{one}" if every else f"{' and '.join(some)}, part of: {one}"
-    }
+    said = f"{one}" if every else f"{one} (of these, only {' and '.join(some)} is {word})"
+    return one.model_dump() | {"about": said}
 
 
 def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
@@ -241,6 +247,8 @@ def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
           for one in moved if one["before"] != one["after"]),
     ]  # fmt: skip
     yield from _section("diagnosis", explained)
+    followed = [f"{name}: {was} → {now}" for name, (was, now) in found["readings"].items()]
+    yield from _section("readings followed where the text is ambiguous", followed)
     yield from _section("invalid questions that are no longer refused", refusals["accepted"])
     yield from _section("invalid questions that are refused now", refusals["refused"])
     yield from _section("new cases", new)
@@ -260,7 +268,8 @@ def _headline(found: dict[str, Any], both: int) -> str:
         if found[side]["interrupted"] or found[side]["stopped"]
     ]  # fmt: skip
     interrupted = f"; {' and '.join(cut)} lack{'s' * (len(cut) == 1)} cases" if cut else ""
-    same = f"same: nothing is worse or better in the {both} cases of both{interrupted}"
+    other = ", but other readings are followed" if found["readings"] else ""
+    same = f"same: nothing is worse or better in the {both} cases of both{other}{interrupted}"
     return "; ".join(changed) or same
 
 

@@ -96,12 +96,30 @@ class ComparedCase(StoredPart):
     expected: Annotated[dict[Text, Text], FewKeys] | None = None
     must_support: bool = False
     diagnosis: Annotated[list[Text], FIRST_WRONG] = []
+    unexplained: bool = False
 
     @property
     def wrong(self) -> bool:
         """Whether it made the runtime not conform, or the verdict incomplete."""
         refused = self.must_support and self.verdict == "unsupported"
         return (self.verdict in _WRONG or refused) and self.tier in DECIDING and not self.expected
+
+
+class StoredFollowed(StoredPart):
+    """The cases that follow a reading of a ledger's entry; None is the stored one."""
+
+    reading: Text | None
+    cases: Count
+
+
+class StoredReadings(StoredPart):
+    """The readings of a ledger's entry that cases follow."""
+
+    followed: Annotated[list[StoredFollowed], FIRST_WRONG]
+
+    def __str__(self) -> str:
+        each = sorted(one.reading or "as stored" for one in self.followed)
+        return " or ".join(each)[:MAX_TEXT]
 
 
 class StoredRefusal(StoredPart):
@@ -131,6 +149,7 @@ class StoredReport(StoredPart):
     arithmetic: Annotated[dict[Text, StoredGrade], FewKeys]
     diagnosis: Annotated[list[StoredFinding], FIRST_WRONG]
     unexplained: Count
+    readings: Annotated[dict[Text, StoredReadings], FewKeys] = {}
     cases: Annotated[list[ComparedCase], FIRST_WRONG]
     refusals: Annotated[list[StoredRefusal], FIRST_WRONG] = []
     model: StoredModel | None = None

@@ -215,7 +215,8 @@ def test_what_is_left_of_a_mistake_is_no_news(tmp_path: Path, command: Command) 
     status, value, lines = compared(tmp_path, command, three, one)
     assert (status, value["worse"], value["diagnosis"]["new"]) == (0, [], [])
     [better] = value["better"]
-    assert better.startswith("gone finding: state-in-float16, part of: ")
+    assert better.startswith("gone finding: state-in-float16 and ")
+    assert better.endswith(" (of these, only state-in-float16 is gone)")
     assert not any(line.startswith("  new: ") for line in lines)
     cases = report()["cases"]
     passing = [entry | {"verdict": "passed", "message": "", "where": "Y[0]"} for entry in cases]
@@ -226,6 +227,31 @@ def test_what_is_left_of_a_mistake_is_no_news(tmp_path: Path, command: Command) 
     assert (status, value["worse"]) == (0, [])
     assert [one["about"] for one in value["diagnosis"]["new"]] == ["w-left-out"]
     assert not any(line.rstrip().endswith(("Y[0]:", "passed:")) for line in lines)
+
+
+def test_new_failures_that_nothing_explains_are_counted_first(
+    tmp_path: Path, command: Command
+) -> None:
+    after = now(passed="failed", unsupported="failed")
+    after["cases"][0]["unexplained"] = True
+    value = compared(tmp_path, command, report(), after)[1]
+    assert value["worse"] == ["2 cases newly failing, 1 of them unexplained"]
+
+
+def test_another_reading_is_neither_worse_nor_better_but_told(
+    tmp_path: Path, command: Command
+) -> None:
+    def following(*readings: str | None) -> dict[str, Any]:
+        one = [{"reading": reading, "cases": 3} for reading in readings]
+        return report(readings={"clip-nan": {"followed": one, "consistent": len(one) == 1}})
+
+    status, value, lines = compared(tmp_path, command, following(None), following("clip-nan.other"))
+    assert (status, value["outcome"]) == (0, "same")
+    assert value["readings"] == {"clip-nan": ["as stored", "clip-nan.other"]}
+    assert " ".join(" ".join(lines[:2]).split()).endswith(", but other readings are followed")
+    assert "  clip-nan: as stored → clip-nan.other" in lines
+    two = following("clip-nan.other", None)
+    assert compared(tmp_path, command, two, following(None, "clip-nan.other"))[1]["readings"] == {}
 
 
 def test_cases_of_one_alone_and_those_that_decide_nothing(tmp_path: Path, command: Command) -> None:
