@@ -83,7 +83,8 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         "arithmetic": grades,
         "diagnosis": findings,
         "readings": {
-            ledger: [f"{before.readings[ledger]}", f"{one}"] for ledger, one in after.readings.items()
+            ledger: [f"{before.readings[ledger]}", f"{one}"]
+            for ledger, one in after.readings.items()
             if both and ledger in before.readings and f"{one}" != f"{before.readings[ledger]}"
         },
         "refusals": moved,

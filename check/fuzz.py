@@ -80,8 +80,9 @@ class Fuzzed:
     """What was asked of a runtime, and what was found.
 
     `tally` counts cases of deciding tiers by operator, dtype and verdict; `undeciding` the others. `undrawn`
-    counts by reason the questions that could not be drawn. `ranges` has, as seed, start and stop, the numbers
-    of the questions that were looked at. `stopped` says why a runtime is asked no more.
+    and `unsupported` count by reason the questions that could not be drawn, or are not supported. `ranges`
+    has, as seed, start and stop, the numbers of the questions that were looked at. `stopped` says why a
+    runtime is asked no more.
     """
 
     runtime: str
@@ -93,6 +94,7 @@ class Fuzzed:
     tally: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     undeciding: int = 0
     undrawn: Counter[str] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
     ranges: list[tuple[int, int, int]] = field(default_factory=list)
     replayed: int = 0
     asked_again: int = 0
@@ -141,7 +143,8 @@ class Fuzzed:
             self.look_at(*one)
         self.findings.merge(other.findings)
         self.tally.update(other.tally)
-        self._count_undrawn(other.undrawn)
+        self.undrawn = _count_alike(self.undrawn, other.undrawn)
+        self.unsupported = _count_alike(self.unsupported, other.unsupported)
         self.undeciding += other.undeciding
         self.replayed += other.replayed
         self.asked_again += other.asked_again
@@ -238,6 +241,8 @@ class Fuzzed:
         for one in results.values():
             self.tally[one.operator, one.dtype, one.verdict] += _counts(one)
             self.undeciding += not _counts(one)
+        whys = (o.message for o in results.values() if o.decides and o.verdict == "unsupported")
+        self.unsupported = _count_alike(self.unsupported, Counter(whys))
 
     def _keep(self, block: Block, results: Sequence[CaseResult]) -> None:
         """Keep errors as findings, some of what passed, and the readings that were followed."""
@@ -326,21 +331,12 @@ class Fuzzed:
     def count_pairs(self, made: Made, results: Mapping[str, CaseResult]) -> None:
         """Count the pairs of values that were asked, and the questions that could not be drawn."""
         whys = (one.why.partition(LAST)[2] or one.why for one in made.undrawn)
-        self._count_undrawn(Counter([*made.impossible, *whys]))
+        self.undrawn = _count_alike(self.undrawn, Counter([*made.impossible, *whys]))
         for case in made.specs:
             result = results.get(case.id)
             if result and result.decides:
                 compared = _counts(result) and result.verdict in ("passed", "failed")
                 self.pairs[case.id.rsplit("/", 2)[0]].see(case.factors, compared=compared)
-
-    def _count_undrawn(self, whys: Counter[str]) -> None:
-        """Count questions that could not be asked; of reasons that are alike, the first in order stands."""
-        found = dict[str, str]()
-        for why in sorted(self.undrawn.keys() | whys.keys()):
-            found.setdefault(mask(why), why)
-        both, self.undrawn = self.undrawn + whys, Counter()
-        for why, count in both.items():
-            self.undrawn[found[mask(why)]] += count
 
     def two_readings(self) -> None:
         """Make a finding of each ambiguous point on which cases follow two readings."""
@@ -401,6 +397,15 @@ def _without(ids: Container[str], parts: Iterable[FailingBlock]) -> list[Failing
     """Leave cases out of parts."""
     kept = [(part, np.array([one not in ids for one in part.block.ids])) for part in parts]
     return [part.rows(rows) for part, rows in kept if rows.any()]
+
+
+def _count_alike(known: Counter[str], more: Counter[str]) -> Counter[str]:
+    """Add up counts by reason; of reasons that are alike but for numbers, the first in order stands."""
+    both, found = known + more, Counter[str]()
+    alike = dict[str, str]()
+    for why in sorted(both):
+        found[alike.setdefault(mask(why), why)] += both[why]
+    return found
 
 
 def _counts(one: CaseResult) -> bool:

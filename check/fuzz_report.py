@@ -49,6 +49,7 @@ def fuzz_value(found: Fuzzed) -> dict[str, Any]:
         ],
         "undeciding": found.undeciding,
         "undrawn": dict(found.undrawn.most_common()),
+        "unsupported": dict(found.unsupported.most_common()),
         "findings": [_finding(key, one) for (key, _), one in found.findings.items()],
         "readings": [
             {
@@ -133,6 +134,7 @@ class _FuzzReport(Part):
     tally: list[dict[str, Any]]
     undeciding: Count
     undrawn: dict[str, Count]
+    unsupported: dict[str, Count] = Field(default_factory=dict)
     findings: list[_Found]
     readings: list[_Followed]
     pairs: dict[str, dict[str, Any]]
@@ -158,7 +160,8 @@ def _read(path: Path) -> Fuzzed:
             {dtype: criterion_of(one) for dtype, one in stored.required.items()}, findings,
             Counter({(t["operator"], t["dtype"], v): int(n) for t in stored.tally for v, n in t.items()
                      if v not in ("operator", "dtype")}),
-            stored.undeciding, Counter(stored.undrawn), stored.ranges, stored.replayed,
+            stored.undeciding, Counter(stored.undrawn), Counter(stored.unsupported),
+            stored.ranges, stored.replayed,
             stored.asked_again, {p: PairsAsked.of_json(one) for p, one in stored.pairs.items()},
             stored.seconds, stored.stopped, stored.interrupted, stored.lost, followed=followed,
         )  # fmt: skip

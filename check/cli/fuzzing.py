@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -272,17 +273,24 @@ def _counts(found: Fuzzed) -> Iterator[str]:
     if rows:
         header = ("operator", "dtype", "passed", "failed", "errors", "missing", "unsupported")
         yield from ["", *format_table(header, rows, range(2, 7)).splitlines()]
-    if found.counts["unsupported"]:
-        yield "to ask less of what is unsupported: --dtype, --operator, or a SPACE; check says why it is"
+    yield from _reasons("declared unsupported by the runtime:", found.unsupported)
+    if found.unsupported:
+        yield "to ask less of what is unsupported: --dtype, --operator, or a SPACE"
     if count := found.undeciding:
         yield from ["", f"{plural(count, 'question')} decide{'s' * (count == 1)} nothing:"]
         yield from wrap(_DECIDE_NOTHING, 8)
     if count := found.undrawn.total():
-        yield from ["", f"{plural(count, 'question')} drawn, but not asked, for reasons such as:"]
-        for why, n in found.undrawn.most_common(_NAMED):
-            yield from wrap(f"{n:6}  {why.partition('; ')[0]}", 0, 8)
-        if (more := len(found.undrawn) - _NAMED) > 0:
-            yield f"        and {plural(more, 'other reason')}; --report json=FILE has all of them"
+        title = f"{plural(count, 'question')} drawn, but not asked, for reasons such as:"
+        yield from _reasons(title, found.undrawn)
+
+
+def _reasons(title: str, reasons: Counter[str]) -> Iterator[str]:
+    """Yield the most frequent reasons below a title, and how many others there are."""
+    yield from ["", title] if reasons else []
+    for why, n in reasons.most_common(_NAMED):
+        yield from wrap(f"{n:6}  {why.partition('; ')[0]}", 0, 8)
+    if (more := len(reasons) - _NAMED) > 0:
+        yield f"        and {plural(more, 'other reason')}; --report json=FILE has all of them"
 
 
 def _coverage(found: Fuzzed) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import itertools
+import json
 import os
 import re
 import sys
@@ -25,10 +26,12 @@ from grucible.cases.operators.signature import ABSENT
 from grucible.cases.selection import Shard
 from grucible.cases.specs.pairs import PairsAsked
 from grucible.cases.specs.random_space import RandomSpace, load_spaces, usual_space
+from grucible.cases.strict_json import format_json
 from grucible.check.cli.fuzzing import _so_far, fuzz_lines
 from grucible.check.cli.fuzzing import _write as write
 from grucible.check.found import _found_before, write_found
 from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
+from grucible.check.fuzz_report import fuzz_value
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
@@ -525,6 +528,25 @@ def test_nothing_compared_is_no_success() -> None:
 
     found = fuzzed(nothing, 40)
     assert (found.new, found.exit_status) == ([], 1)
+
+
+def test_the_report_says_why_questions_are_unsupported() -> None:
+    def small(question: Question) -> Mapping[str, Array]:
+        rows, size = question.inputs["X"].shape
+        if rows > 1:
+            raise Unsupported(f"a batch of {rows}")
+        if size > 1:
+            raise Unsupported("wide inputs")
+        return run(question)
+
+    found = fuzzed(small)
+    lines = list(fuzz_lines(found))
+    at = lines.index("declared unsupported by the runtime:")
+    said = [re.sub(r"[ \d]+", " ", line).strip() for line in lines[at + 1 : at + 3]]
+    assert said == ["a batch of", "wide inputs"]
+    assert found.unsupported.total() == found.counts["unsupported"]
+    again = json.loads(format_json(fuzz_value(found)))["unsupported"]
+    assert Counter(again) == found.unsupported
 
 
 def test_ctrl_c_keeps_what_was_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
