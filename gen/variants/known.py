@@ -20,7 +20,7 @@ from .restricted import (
 from .sequence import ELSEWHERE, SEQUENCE_VARIANTS
 from .sums import is_sum, numbers_of, sum_called
 from .variant import Variant
-from .weights import UNLISTED_BIASES
+from .weights import UNLISTED_WEIGHTS
 
 _IN_REVERSE = (
     in_direction(v, "reverse")
@@ -36,7 +36,7 @@ UNLISTED: dict[str, Variant] = {
         *FIELDS,
         *ELSEWHERE,
         *UNLISTED_LAYOUTS,
-        *UNLISTED_BIASES,
+        *UNLISTED_WEIGHTS,
         *NARROWER,
         *_IN_REVERSE,
     )

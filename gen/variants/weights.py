@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from .fields import GATES, NEEDS, Change, each, on, scale_column, transposed
+from .fields import FIELD_WORDS, GATES, NEEDS, Change, each, on, scale_column, transposed
 from .variant import Variant
 
 GATE_ORDER = (
@@ -132,7 +132,28 @@ WEIGHT_VARIANTS = (
             inputs=lambda inputs, _: replace(inputs, h0=first_direction(inputs.h0))),
 )  # fmt: skip
 """Gate orders, biases, transposition, tails, directions' weights."""
-UNLISTED_BIASES = (
+
+
+def _three_apart(b: Arrays) -> Arrays:
+    """Read each direction's biases three behind those of the direction before, as if it had three."""
+    names = ("z", "r", "wh", "rh") if "z" in b else ("wz", "wr", "wh", "rz", "rr", "rh")
+    if not b.keys() >= {*names}:
+        return b
+    flat = np.stack([b[name] for name in names], axis=2)  # (n, direction, bias, hidden)
+    n, directions, _, hidden = flat.shape
+    there = 3 * np.arange(directions)[:, None] + np.arange(len(names))
+    read = flat.reshape(n, -1, hidden)[:, there]
+    return b | {name: read[:, :, at] for at, name in enumerate(names)}
+
+
+UNLISTED_WEIGHTS = (
     Variant("Wbh-for-Rbh", "Wbh used in place of Rbh, too", needs=_APART, inputs=_sums(rh="wh")),
-)
-"""Biases in the place of others."""
+    *(
+        Variant(f"{fields}-directions-exchanged", f"the {FIELD_WORDS.get(fields, '{w}, {r} and {b}')} of the two directions exchanged",
+                needs=("axis.direction", *NEEDS.get(fields, ())), inputs=each(fields, "zrh", lambda a: a[:, ::-1]))
+        for fields in ("w", "r", "b", "wrb")
+    ),
+    Variant("B-3H-apart", "each direction's {b} read 3H behind that of the direction before",
+            needs=("axis.direction", "b.rh"), inputs=on("b", _three_apart)),
+)  # fmt: skip
+"""Biases in the place of others, and what is of another direction."""

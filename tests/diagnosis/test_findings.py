@@ -204,6 +204,29 @@ class InputBiasTwice(Kernel):
         return p
 
 
+class BiasesThreeApart(Kernel):
+    """The biases of the second direction are sought as if each direction had three."""
+
+    def biases(self, question, b, shape, dtype):
+        if b is not None:
+            flat, each = b.ravel(), b.shape[1]
+            b = np.stack([flat[d * 3 * shape[2] :][:each] for d in range(len(b))])
+        return super().biases(question, b, shape, dtype)
+
+
+class OtherDirections(Kernel):
+    """W, R and B of a direction are read from the other one."""
+
+    def unpack(self, question):
+        task = super().unpack(question)
+        weights = [(p.w, p.r, p.wb, p.rb) for p in task.directions[::-1]]
+        found = [
+            p._replace(w=w, r=r, wb=wb, rb=rb)
+            for p, (w, r, wb, rb) in zip(task.directions, weights, strict=True)
+        ]
+        return task._replace(directions=found)
+
+
 class OneLate(Kernel):
     def pack(self, question, y, last):
         return super().pack(question, np.concatenate([0 * y[:1], y[:-1]]), last)
@@ -227,6 +250,19 @@ def test_what_a_kernel_does_wrong_is_named(kernel: Kernel, operator: str, says: 
     found = verify(runtime=kernel, select=ids[::2]).diagnosis
     assert found.failed > 20
     assert says in [one.about for one in found.findings if one.certain]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "says"),
+    [
+        (BiasesThreeApart(), "each direction's B read 3H behind that of the direction before"),
+        (OtherDirections(), "the W, R and B of the two directions exchanged"),
+    ],
+)
+def test_what_is_read_of_another_direction_is_named(kernel: Kernel, says: str) -> None:
+    found = verify(runtime=kernel, select=[f"{ONNX}/core*/float32/*bidirectional*"]).diagnosis
+    [one] = found.findings
+    assert (one.about, one.certain, one.explains) == (says, True, found.failed)
 
 
 class ResetStateOfWholeGroups(Kernel):
