@@ -39,13 +39,14 @@ Term = tuple[str, str]
 class Guess(NamedTuple):
     """Variants made with numbers, none nearer to 0 than `least`, and the cost of what these leave.
 
-    `terms` are what a sum adds.
+    None is below 0, if they must be `positive`. `terms` are what a sum adds.
     """
 
     make: Callable[[Array], Variants]
     numbers: Array
     terms: tuple[Term, ...] = ()
     least: float = LEAST
+    positive: bool = False
     cost: float = np.inf
 
     @property
@@ -57,7 +58,8 @@ class Guess(NamedTuple):
     def rounded(self) -> list[Variants]:
         """The variants, those with plain numbers first."""
         each = (np.round(self.numbers * parts) / parts + 0.0 for parts in PARTS)
-        return [self.make(one) for one in each if (np.abs(one) >= self.least).all()]
+        sizes = ((one, one if self.positive else np.abs(one)) for one in each)
+        return [self.make(one) for one, size in sizes if (size >= self.least).all()]
 
 
 class Fit:

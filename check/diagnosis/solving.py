@@ -127,7 +127,7 @@ def _members(fit: Fit) -> Iterator[Variants]:
     some = [(FAMILIES[name].form, one) for name, (rest, one) in order[:BEST] if rest < 1.0]
     fitted = fit.improve([one for form, one in some if form.fitted])
     for one in (*fitted, *(one for form, one in some if not form.fitted)):
-        if not (rounded := one.rounded):  # a limit of nothing is no limit
+        if not (rounded := one.rounded):  # a limit of nothing, or below it, is no limit
             continue
         cases = sum(explains(steps, rounded).sum(axis=1) for steps, _ in fit.several)
         costs = fit.costs(rounded)
@@ -141,6 +141,11 @@ def _family(one: Guess) -> str:
 
 
 def _member(family: Family, number: float) -> Guess:
-    least = 0.0 if 0.0 in family.form.tried else LEAST
-    numbers = np.array([number])
-    return Guess(lambda some: (family.member(float(some[0])),), numbers, least=least)
+    """Make a family's member, whose number has a sign that is tried: a limit below 0 is none."""
+    tried = family.form.tried
+    return Guess(
+        lambda some: (family.member(float(some[0])),),
+        np.array([number]),
+        least=0.0 if 0.0 in tried else LEAST,
+        positive=min(tried) >= 0.0,
+    )

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from grucible import Report
 from grucible.check.diagnosis.curves import hats
-from grucible.gen.variants.families import KNOTS
+from grucible.check.diagnosis.solving import _member
+from grucible.gen.variants.families import FAMILIES, KNOTS
 from grucible.gen.variants.known import variant_called
 from grucible.gen.variants.sums import PRODUCTS, with_terms
 
@@ -99,3 +100,14 @@ def test_a_name_says_the_whole_sum(data: st.DataObject) -> None:
 def test_what_is_no_sum_has_no_variant(name: str) -> None:
     with pytest.raises((KeyError, ValueError)):
         variant_called(name)
+
+
+@pytest.mark.parametrize(
+    ("family", "below"),
+    [("z-limited", False), ("z-rounded", False), ("clip-scaled", False), ("z-leaky", True)],
+)
+def test_a_number_has_a_sign_that_it_may_have(family: str, below: bool) -> None:
+    guess = _member(FAMILIES[family], 2.0)
+    assert guess.rounded[0] == (FAMILIES[family].member(2.0),)
+    assert bool(guess._replace(numbers=np.array([-2.0])).rounded) is below
+    assert bool(guess._replace(numbers=np.array([0.0])).rounded) is below
