@@ -141,7 +141,9 @@ def _check_takes(name: str, run: Any, takes: Sequence[str]) -> None:
     except TypeError:
         given = ", ".join(takes)
         raise RuntimeNotUsable(
-            f"runtime {name}: is called here with ({given}), and takes {join_lines(str(found))}"
+            f"runtime {name}: is called here with ({given}), and takes {join_lines(str(found))}; "
+            "`grucible model` calls a runtime with (path, inputs), and what makes a module with (); "
+            "the others call with (question)"
         ) from None
 
 

@@ -51,7 +51,7 @@ UNUSABLE = {
     "Onxruntime": r"\(did you mean 'onnxruntime'\?\); expected .{,120}$",
     "./rt_good.py:walk": r"rt_good\.py:walk: \./rt_good\.py has no 'walk'$",
     "./rt_good.py:rnu": r"has no 'rnu' \(did you mean 'run'\?\)$",
-    "rt_of_models:run": r"run: is called here with \(question\), and takes \(path, inputs\)$",
+    "rt_of_models:run": r"run: is called here with \(question\), and takes \(path, inputs\); `grucible model` .{,120} call with \(question\)$",
     "rt_constant:run": r"rt_constant:run: names no function",
     "rt_gone:run": r"rt_gone does not import: ModuleNotFoundError: No module named 'rt_gone'; name a file by its path, such as ./rt_gone.py:run$",
     "rt/gone.py:run": r"rt/gone.py:run: there is no file rt/gone\.py; the working directory is /",
