@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import Template
@@ -17,6 +18,8 @@ from ...cases.operators import operator_named
 from ...cases.operators.signature import Operator, Tensor
 from . import options
 
+COLUMNS = 100
+"""Maximum width of a line of the program."""
 PROTOCOL = Path(__file__).parents[1] / "protocol"
 
 
@@ -131,11 +134,13 @@ def program(language: str, operator: Operator, dtypes: tuple[str, ...]) -> str:
     ending = ".c" if how.protocol.endswith(".h") else Path(how.file).suffix
     template = Template((PROTOCOL / "new" / f"gru{ending}.txt").read_text("utf-8"))
     indent = "  " if language == "js" else "    "
+    mark = "# " if language == "python" else "// "
+    takes = [line for one in _taken(how, operator) for line in _fitted(one, mark, indent)]
     return template.substitute(
         operator=operator.name,
         selecting=_selecting(operator.name, dtypes),
         build=how.build,
-        takes="\n".join(indent + line for line in _taken(how, operator)),
+        takes="\n".join(takes),
         dtypes="".join(map(how.dtype.format, dtypes or operator.dtypes())).removesuffix(", "),
     )
 
@@ -147,7 +152,7 @@ def _taken(how: Language, operator: Operator) -> Iterator[str]:
         form = given if tensor.required else optional
         types = operator.types[tensor.type]
         others = f"; {' or '.join(types)}" if types != operator.dtypes() else ""
-        yield form.format(name=tensor.name, about=_shapes(tensor) + others)
+        yield form.format(name=tensor.name, about=_shapes(operator, tensor) + others)
     for one in operator.attributes:
         form = number if one.kind in ("int", "float", "boolean") else words
         about = re.sub(r" \(ledger: .*?\)", "", one.about)
@@ -157,7 +162,19 @@ def _taken(how: Language, operator: Operator) -> Iterator[str]:
             )
         yield form.format(name=one.name, about=about)
     for tensor in operator.outputs:
-        yield output.format(name=tensor.name, about=_shapes(tensor))
+        yield output.format(name=tensor.name, about=_shapes(operator, tensor))
+
+
+def _fitted(line: str, mark: str, indent: str) -> Iterator[str]:
+    """Yield a line with its comment behind it, or above it where both are too long."""
+    code, _, about = line.partition(mark)
+    if len(indent + line) <= COLUMNS:
+        yield indent + line
+        return
+    start = indent + mark
+    yield from textwrap.wrap(about, COLUMNS, initial_indent=start, subsequent_indent=start)
+    if code:
+        yield indent + code.rstrip()
 
 
 def _spell(value: Any) -> str:
@@ -171,9 +188,17 @@ def _spell(value: Any) -> str:
     )
 
 
-def _shapes(tensor: Tensor) -> str:
-    """List the shapes that a tensor may have, in the specification's symbols, and what decides."""
-    shapes = {" x ".join(form.axes): " and ".join(form.when) for form in tensor.forms}
+def _shapes(operator: Operator, tensor: Tensor) -> str:
+    """List the shapes that a tensor may have, in the specification's symbols, and what decides.
+
+    Behind the shape of weights and biases stand the gates, or the biases, in order.
+    """
+    own = operator.notation
+    shapes = dict[str, str]()
+    for form in tensor.forms:
+        parts = [own.part(p) if tensor.role == "b" else own.gate.get(p, p) for p in form.parts]
+        order = f" ({', '.join(parts)})" if parts else ""
+        shapes[" x ".join(form.axes) + order] = " and ".join(form.when)
     whens = " and ".join(dict.fromkeys(filter(None, shapes.values())))
     by = f", by {whens}" if len(shapes) > 1 else ""
     return " or ".join(reversed(shapes)) + by

@@ -96,7 +96,11 @@ def about_lines(name: str, select: Sequence[str]) -> Iterator[str]:
 def caught_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
     """Yield how many cases catch a misreading, and what it makes of the equations of one."""
     for operator in (operator for operator, rows in found.caught.items() if name in rows):
-        yield from ["", "how many cases there are, and how many catch it:", *_counts(found, operator)]
+        yield from [
+            "",
+            "how many cases there are, and how many catch it:",
+            *_counts(found, operator),
+        ]
         examples = [one for each in found.caught[operator][name].values() for one in each.examples]
         if examples:
             misread = _misread(vectors, examples[0], variant_called(name))

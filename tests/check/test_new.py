@@ -69,6 +69,19 @@ def test_a_kernel_in_c_may_refuse_where_it_reads_attributes(
     assert all("clip0" in one["id"] for one in unsupported)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_comments_fit_and_give_the_order_of_gates_and_biases(
+    language: str, tmp_path: Path, command: Command
+) -> None:
+    begun(command, tmp_path, language, "--operator", "webnn.gru")
+    lines = (tmp_path / LANGUAGES[language].file).read_text().splitlines()
+    comments = [line for line in lines if line.lstrip().startswith(("// ", "# "))]
+    assert max(map(len, comments)) <= 100
+    text = " ".join(one.strip(" /#") for one in lines)
+    assert "(r, z, n) or numDirections x 3*hiddenSize x inputSize (z, r, n), by layout" in text
+    assert "(recurrentBias_z, recurrentBias_r, recurrentBias_n), by layout" in text
+
+
 def test_the_command_that_judges_names_the_dtypes(tmp_path: Path, command: Command) -> None:
     """So does the program, for the numbers that have another dtype."""
     *_, check = begun(command, tmp_path, "python", "--dtype", "float32")
