@@ -203,7 +203,9 @@ def _format_shrunk(found: Shrunk, first_id: str, runtime: str, out: Path) -> Ite
     yield from wrap(smaller if last else "nothing of it can be left out", indent=0, more=2)
     yield from ("", "what is left fails:", f"  {found.question.id}")
     yield from wrap(how_far_off(found.result), indent=4)
-    yield from wrap(f"inputs: {shapes(found.question.inputs)}", indent=4, more=6)
+    inputs = found.question.inputs
+    lengths = [f"; {n} is {a.tolist()}" for n, a in inputs.items() if a.dtype.kind == "i"]
+    yield from wrap(f"inputs: {shapes(inputs)}{''.join(lengths)}", indent=4, more=6)
     ended = "interrupted" if found.interrupted else "time ran out" if found.cut_short else ""
     late = f"; {ended} before it was as small as can be" if ended else ""
     yield from wrap(f"asked {found.asked} questions{late}; written to {out}", indent=0)

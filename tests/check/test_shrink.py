@@ -280,6 +280,7 @@ def test_the_command_writes_vectors_that_fail_too(
     [small_case] = load_vectors(file)
     assert small_case.id == shrunk_id(SEQUENCE)
     assert "sequence_lengths (1,)" in ended.out
+    assert "; sequence_lengths is [1]" in " ".join(ended.out.split())
     assert "its only step is wrong\n" in command("trace", file, "--runtime", runtime).out
     assert command("check", file, "--runtime", runtime, "--recompute", "1").status == 1
     assert command("check", file, "--runtime", f"{HERE / 'numpy_gru.py'}:run").status == 0
