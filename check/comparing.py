@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -35,12 +35,8 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     neither a case nor an invalid question that was asked for both.
     """
     old, new = ({one.id: one for one in report.cases} for report in (before, after))
-    was_accepted, now_accepted = (
-        {one.id: one.decides and one.outcome != "refused" for one in report.refusals
-         if one.outcome != "unasked"} for report in (before, after)
-    )  # fmt: skip
     both = [(old[one], new[one]) for one in new if one in old]
-    asked = [one for one in now_accepted if one in was_accepted]
+    asked, moved = _compare_refusals(before, after)
     if not (both or asked):
         raise GrucibleError(
             "the reports have no case or invalid question in common; compare reports on the same vectors"
@@ -53,20 +49,14 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
     ]  # fmt: skip
     grades = list(_compare_grades(before, after)) if both else []
     findings = _compare_findings(before, after, shared=bool(both))
-    moved = {
-        word: [one for one in asked if now_accepted[one] is accepted is not was_accepted[one]]
-        for word, accepted in (("accepted", True), ("refused", False))
-    }
     kinds = {one["kind"] for one in changes}
     improved = BETTER in kinds and kinds.isdisjoint(WORSE)
-    worse = _summarize(changes, WORSE, [one for one in grades if one["worse"]])
-    failing = [one["id"] for one in changes if one["kind"] == _WRONG["failed"]]
-    if unexplained := sum(new[one].unexplained for one in failing):
-        worse[0] += f", {unexplained} of them unexplained"
+    unexplained = {one.id for one in after.cases if one.unexplained}
+    worse = _summarize(changes, WORSE, [one for one in grades if one["worse"]], unexplained)
     worse += _count_questions(moved["accepted"], "no longer refused")
     # what is left of a mistake that was mended in part may read otherwise
     worse += [f"new finding: {one['about']}" for one in findings["new"] if not improved]
-    better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]])
+    better = _summarize(changes, (BETTER,), [one for one in grades if one["better"]], ())
     better += _count_questions(moved["refused"], "refused now")
     better += [
         f"gone finding: {one['about']}" for one in findings["gone"]
@@ -132,11 +122,21 @@ def _name_change(was: str, now: str) -> str:
 
 
 def _summarize(
-    changes: Sequence[dict[str, str]], kinds: Sequence[str], grades: Sequence[dict[str, Any]]
+    changes: Sequence[dict[str, str]],
+    kinds: Sequence[str],
+    grades: Sequence[dict[str, Any]],
+    unexplained: Collection[str],
 ) -> list[str]:
-    """Count the changes of some kinds, and name the classes of arithmetic in some grades."""
-    counts = {kind: sum(one["kind"] == kind for one in changes) for kind in kinds}
-    lines = [f"{plural(n, 'case')} {kind}" for kind, n in counts.items() if n]
+    """Count the changes of some kinds, and name the classes of arithmetic in some grades.
+
+    Behind a count stands how many of its ids are among the `unexplained`.
+    """
+    lines = []
+    for kind in kinds:
+        ids = [one["id"] for one in changes if one["kind"] == kind]
+        left = sum(one in unexplained for one in ids)
+        some = f", {left} of them unexplained" if left else ""
+        lines += [f"{plural(len(ids), 'case')} {kind}{some}"] if ids else []
     for one in grades:
         was, now = (f"class {name}" if name else "no class" for name in one["observed"])
         lines.append(f"the arithmetic of {one['dtype']} from {was} to {now}")
@@ -195,6 +195,29 @@ def _compare_findings(
     }  # fmt: skip
 
 
+def _compare_refusals(
+    before: StoredReport, after: StoredReport
+) -> tuple[list[str], dict[str, list[str]]]:
+    """List the invalid questions that both were asked, and those that are `accepted` or `refused` now."""
+    was, now = (
+        {one.id: one.decides and one.outcome != "refused" for one in report.refusals
+         if one.outcome != "unasked"} for report in (before, after)
+    )  # fmt: skip
+    asked = [one for one in now if one in was]
+    moved = {
+        word: [one for one in asked if now[one] is accepted is not was[one]]
+        for word, accepted in (("accepted", True), ("refused", False))
+    }
+    return asked, moved
+
+
+def _compare_readings(before: StoredReport, after: StoredReport) -> dict[str, list[str]]:
+    """List the readings of ambiguous points before and after, where they differ."""
+    was, now = before.readings, after.readings
+    each = {entry: [f"{was[entry]}", f"{now[entry]}"] for entry in now if entry in was}
+    return {entry: two for entry, two in each.items() if two[0] != two[1]}
+
+
 def _is_mended(names: Sequence[str], both: Sequence[tuple[ComparedCase, ComparedCase]]) -> bool:
     """Say whether all cases that a finding explained pass now, or with some of its mistakes alone.
 
@@ -216,8 +239,8 @@ def _described(one: StoredFinding, known: Container[str], word: str) -> dict[str
     """Describe a finding by its sentence, and say of which of its mistakes `word` is true, if not of all."""
     some = _mistakes(one, known)
     every = len(some) == len(without_readings(one.names))
-    said = f"{one}" if every else f"{one} (of these, only {' and '.join(some)} is {word})"
-    return one.model_dump() | {"about": said}
+    about = f"{one}" if every else f"{one} (of these, only {' and '.join(some)} is {word})"
+    return one.model_dump() | {"about": about}
 
 
 def comparison_lines(found: dict[str, Any]) -> Iterator[str]:
