@@ -153,7 +153,7 @@ UNLISTED_WEIGHTS = (
                 needs=("axis.direction", *NEEDS.get(fields, ())), inputs=each(fields, "zrh", lambda a: a[:, ::-1]))
         for fields in ("w", "r", "b", "wrb")
     ),
-    Variant("B-3H-apart", "each direction's {b} read 3H behind that of the direction before",
+    Variant("B-3H-apart", "the {b} of the two directions read 3H elements apart",
             needs=("axis.direction", "b.rh"), inputs=on("b", _three_apart)),
 )  # fmt: skip
 """Biases in the place of others, and what is of another direction."""

@@ -255,7 +255,7 @@ def test_what_a_kernel_does_wrong_is_named(kernel: Kernel, operator: str, says: 
 @pytest.mark.parametrize(
     ("kernel", "says"),
     [
-        (BiasesThreeApart(), "each direction's B read 3H behind that of the direction before"),
+        (BiasesThreeApart(), "the B of the two directions read 3H elements apart"),
         (OtherDirections(), "the W, R and B of the two directions exchanged"),
     ],
 )
