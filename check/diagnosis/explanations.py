@@ -10,8 +10,8 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.known import variant_called
 from .asked import what_tells_apart
-from .contradictions import Passing
-from .failing import any_of, blocks_of
+from .contradictions import Blocks, Passing
+from .failing import FailingBlock, any_of, blocks_of
 from .finding import PARTLY, Explanation
 from .search import Search, least_besides
 
@@ -33,20 +33,39 @@ def explanations(
     for (names, mask), others in zip(masks.items(), against, strict=True):
         count = round(passing.every * sum(int(mask.sum()) for _, mask in others))
         near = float(np.median(search.distances[names][mask]))
-        one = Explanation(names, mask, near, count)
-        if count > PARTLY * one.explains:
-            few = len(names) <= MOST_PLACED
-            places = what_tells_apart(blocks_of(search.parts, mask), others) if few else []
-            where = next(iter(places), "")
-            one = replace(one, where=where, certain=bool(where))
-        found.append(one)
+        found.append(Explanation(names, mask, near, count))
+    found = [
+        in_some_cases(one, found, search.parts, others)
+        if one.contradicted > PARTLY * one.explains
+        else one
+        for one, others in zip(found, against, strict=True)
+    ]
     left = which & ~any_of((one.mask for one in found if one.certain), len(which))
     found = [
         one for one in found if one.certain or one.explains > min(one.contradicted, left.sum() / 2)
     ]
     for one in placed:
-        _add(found, replace(one, mask=one.mask & which))
+        one = replace(one, mask=one.mask & which)
+        if len(one.names) > 1 and not one.certain:
+            [others] = passing.contradicting([one.variants])
+            one = in_some_cases(one, found, search.parts, others)
+        _add(found, one)
     return sorted(found, key=lambda one: one.rank)
+
+
+def in_some_cases(
+    one: Explanation, found: Sequence[Explanation], parts: Sequence[FailingBlock], others: Blocks
+) -> Explanation:
+    """Say in which cases an explanation holds, and in no `others`; it is uncertain, if nothing tells.
+
+    Those are all that it explains, or those that none of `found` explains with some of its variants.
+    """
+    fewer = any_of((o.mask for o in found if {*o.names} < {*one.names}), len(one.mask))
+    for mask in (one.mask, one.mask & ~fewer) if len(one.names) <= MOST_PLACED else ():
+        if places := what_tells_apart(blocks_of(parts, mask), others):
+            where = one.where if one.where in places else places[0]
+            return replace(one, mask=mask, where=where, certain=True, states=0)
+    return replace(one, certain=False)
 
 
 def _add(found: list[Explanation], placed: Explanation) -> None:

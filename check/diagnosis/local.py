@@ -69,8 +69,9 @@ class Local:
                 besides = otherwise[start + steps.stack.rows]
                 cases &= ~besides
                 if besides.any():
-                    shown = steps.shown(variants) & _of(besides)
-                    states.append((steps, nothing, ~near & shown))
+                    off = ~near & steps.shown(variants) & _of(besides)
+                    states.append((steps, nothing, off))
+                    contradicting.append((steps.part.block, _rows(steps, off.any(axis=(1, 2, 3)))))
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
                 off = ~steps.wrong & ~near & _of(cases) & steps.taken[:, None, :, None]
@@ -81,12 +82,11 @@ class Local:
                 explained.append((steps.part.block, _rows(steps, cases)))
         if not explained:
             return None
-        if spoilt.sum() > PARTLY * found.sum():
+        if within := bool(spoilt.sum() > PARTLY * found.sum()):
             states += spoiling
         else:
             found &= ~spoilt
         wrong = sum(int(group.sum()) for _, group, _ in states)
-        within = any(others.any() for _, _, others in states)
         for steps in self.passing if passed is None else self._as_right(passed):
             if steps.has_all(variants):
                 off = steps.shown(variants)
@@ -94,7 +94,7 @@ class Local:
                     states.append((steps, np.zeros_like(off), off))
                     contradicting.append((steps.part.block, _rows(steps, cases)))
         one = Explanation(names_of(variants), found, states=wrong)
-        if not within and not contradicting:
+        if not within and not any(rows.any() for _, rows in contradicting):
             return one
         places = [] if within else what_tells_apart(explained, contradicting)
         place = places[0] if places else where(states)

@@ -12,9 +12,8 @@ from ...cases.dtypes import Array
 from ...cases.operators import OPERATORS
 from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.known import has_fitted_number, has_number
-from .asked import what_tells_apart
 from .contradictions import Blocks, Passing, excluded
-from .explanations import MOST_PLACED, fewest
+from .explanations import fewest, in_some_cases
 from .failing import FailingBlock, any_of, blocks_of, by_part
 from .finding import PARTLY, Explanation, Names
 from .local import Local
@@ -111,12 +110,17 @@ class Proof:
         )
 
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
-        """(n,) Find the failing cases that nothing certain explains that has all of these variants."""
+        """(n,) Find the failing cases that nothing certain explains that has all of these variants.
+
+        If they hold in some place alone, others may have them in a place, too.
+        """
         doubted = {other.names for other in chosen if not other.certain}
         with_it = [
             other.mask
             for other in self._found
-            if {*other.names} >= {*one.names} and other.certain and other.names not in doubted
+            if other.certain
+            and other.names not in doubted
+            and {*other.names, *_whole(other.names) * bool(one.where)} >= {*one.names}
         ]
         return self._which & ~any_of(with_it, len(self._which))
 
@@ -173,10 +177,10 @@ class Proof:
 
         It is uncertain, if nothing tells where.
         """
-        if not one.states and len(one.names) <= MOST_PLACED:
+        if not one.states:
             others = [*passed, *blocks_of(self._parts, otherwise)]
-            if places := what_tells_apart(blocks_of(self._parts, one.mask), others):
-                return one if one.where in places else replace(one, where=places[0])
+            if (some := in_some_cases(one, self._found, self._parts, others)).certain:
+                return some
         if all(variant.within_a_step for variant in one.variants):
             local = self._local.explained(one.variants, passed, otherwise)
             if local is not None and local.certain and (mask := one.mask & local.mask).any():
@@ -194,6 +198,11 @@ def _admitted(one: Explanation) -> float:
     ):
         return 0
     return min(max(SOME, PARTLY * one.explains), FEW * one.explains)
+
+
+def _whole(names: Names) -> Names:
+    """List the names of variants without the places in which they hold."""
+    return tuple(name.partition("@")[0] for name in names)
 
 
 def _weaker(one: Explanation, other: Explanation) -> bool:

@@ -6,7 +6,7 @@ the cases that are stacked on the first axis, then directions, hidden units and,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -129,7 +129,7 @@ def _taken(names: Mapping[str, str], parts: Arrays) -> Arrays:
 
 
 def _copies() -> Iterator[Variant]:
-    """Make a gate's weights or biases those of another gate, and one of two biases the other."""
+    """Make weights or biases those of another gate, one of two biases the other, twice as large, or nothing."""
     for field in ("w", "r", "b", "wb", "rb"):
         prefixes = {"b": ("", "w", "r"), "wb": ("w",), "rb": ("r",)}.get(field, ("",))
         words = FIELD_WORDS[field] if len(field) > 1 else f"part of {FIELD_WORDS[field]}"
@@ -149,6 +149,19 @@ def _copies() -> Iterator[Variant]:
                 needs=("b.wz",),
                 inputs=on("b", partial(_taken, twice)),
             )
+            for factor, ending in ((0.0, "left out"), (2.0, "doubled")):
+                if factor or gates not in ("zrh", "h"):  # the catalogue has these
+                    yield Variant(
+                        f"{one}b-{gates}-{ending.replace(' ', '-')}",
+                        f"the {what} bias of {words} {ending}",
+                        needs=("b.wz",),
+                        inputs=on("b", partial(_multiplied, [one + g for g in gates], factor)),
+                    )
+
+
+def _multiplied(names: Sequence[str], factor: float, parts: Arrays) -> Arrays:
+    """Multiply some parts by a factor, as far as they are there."""
+    return parts | {name: factor * parts[name] for name in names if name in parts}
 
 
 def _in_eight_bits(gates: str, axes: tuple[int, ...], parts: Arrays) -> Arrays:
