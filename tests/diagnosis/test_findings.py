@@ -227,6 +227,14 @@ class OtherDirections(Kernel):
         return task._replace(directions=found)
 
 
+class BiasOfCandidateTwice(Kernel):
+    """Its input bias, whether or not the reset gate multiplies the other one."""
+
+    def candidate(self, x, h, reset, p):
+        v = self.product(x, p.w[H]) + self.recurrent(h, reset, p) + 2 * p.wb[H]
+        return self.activated(p.g, v, p)
+
+
 class OneLate(Kernel):
     def pack(self, question, y, last):
         return super().pack(question, np.concatenate([0 * y[:1], y[:-1]]), last)
@@ -242,6 +250,7 @@ class OneLate(Kernel):
         (InputsInBfloat16(), SEQUENCE, "W's part of every pre-activation rounded to bfloat16"),
         (OneLate(), SEQUENCE, "Y written one time late, after zeros"),
         (HoBeforeLast(), SEQUENCE, "Ho holds the state before the last step instead of after it"),
+        (BiasOfCandidateTwice(), ONNX, "the input bias of the candidate doubled"),
         (OneShortInReverse(), SEQUENCE, "every row of two or more steps one step too short, in reverse"),
     ],
 )  # fmt: skip
@@ -263,6 +272,59 @@ def test_what_is_read_of_another_direction_is_named(kernel: Kernel, says: str) -
     found = verify(runtime=kernel, select=[f"{ONNX}/core*/float32/*bidirectional*"]).diagnosis
     [one] = found.findings
     assert (one.about, one.certain, one.explains) == (says, True, found.failed)
+
+
+class UnsortedWithoutResetBias(Kernel):
+    """Without the reset gate's bias, if the product comes first; Ho is Y's last one, in the first direction."""
+
+    def pre_activation(self, x, h, p, gate):
+        found = super().pre_activation(x, h, p, gate)
+        return found - p.wb[R] - p.rb[R] if gate == R and p.reset_after else found
+
+    def direction(self, task, p):
+        y, last = super().direction(task, p)
+        return y, last if p.backwards else y[-1]
+
+
+class LongestAndFlipped(Kernel):
+    """Rows are as long as the longest, from three on; z and 1 - z are exchanged in the second direction."""
+
+    def lengths(self, question, time, batch):
+        found = super().lengths(question, time, batch)
+        return np.full_like(found, found.max()) if batch >= 3 else found
+
+    def update_gate(self, x, h, p):
+        z = super().update_gate(x, h, p)
+        return 1 - z if p.number == 1 else z
+
+
+@pytest.mark.parametrize(
+    ("kernel", "operator", "found"),
+    [
+        (UnsortedWithoutResetBias(), SEQUENCE, {
+            ("Ho-of-last-step@forward-direction",): "",
+            ("bias-r-ignored",): "where linear_before_reset is true",
+            ("bias-r-ignored", "Ho-of-last-step@forward-direction"): "where linear_before_reset is true",
+        }),
+        (LongestAndFlipped(), SEQUENCE, {
+            ("lengths-of-longest-row",): "where the batch size is 3 or more",
+            ("update-gate-flipped",): "in the second direction",
+            ("lengths-of-longest-row", "update-gate-flipped@second-direction"): "where the batch size is 3 or more",
+        }),
+        (LongestAndFlipped(), ONNX, {
+            ("lengths-of-longest-row",): "where the batch size is 3 or more",
+            ("update-gate-flipped@second-direction",): "",
+            ("lengths-of-longest-row", "update-gate-flipped@second-direction"): "where the batch size is 3 or more",
+        }),
+    ],
+)  # fmt: skip
+def test_of_two_mistakes_each_has_its_own_condition(
+    kernel: Kernel, operator: str, found: dict[tuple[str, ...], str]
+) -> None:
+    said = verify(runtime=kernel, select=[f"{operator}/*/float32/*"]).diagnosis
+    assert said.unexplained <= 1
+    assert {one.names: one.where for one in said.findings if one.certain} == found
+    assert all(one.certain for one in said.findings)
 
 
 class ResetStateOfWholeGroups(Kernel):
