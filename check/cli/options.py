@@ -31,12 +31,15 @@ _JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout", "memory")
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
+_FUNCTION = re.compile(r"[\w./]+:\w+")
 _MODEL = "is a model; to judge the GRUs in it: grucible model {} --runtime "
 _INSTEAD = {
     ".onnx": f"{_MODEL}onnxruntime",
     ".xml": f"{_MODEL}openvino",
     ".py": "is a program; to judge a function in it: --runtime ./FILE.py:FUNCTION; to judge the GRUs of a "
     "PyTorch module that a function makes: grucible model ./FILE.py:FUNCTION --runtime torch",
+    ":": "is a function; to judge it: --runtime {0}; to judge the GRUs of a PyTorch module that it makes: "
+    "grucible model {0} --runtime torch",
 }
 """What takes a file that is neither vectors nor outputs, by the end of its name."""
 
@@ -111,10 +114,12 @@ def check_by(path: Path) -> str:
     return format_command("check", [path], words)
 
 
-def refuse_other_files(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+def refuse_other_files(_: object, __: object, value: Path | None) -> Path | None:
     """Refuse a model or program in place of vectors or outputs, and say which option or command takes it."""
-    instead = _INSTEAD.get(value.suffix.partition(":")[0]) if value and not value.is_dir() else None
-    if instead:
+    if value is None or value.is_dir():
+        return value
+    function = _FUNCTION.fullmatch(str(value)) and not value.exists()
+    if instead := _INSTEAD.get(":" if function else value.suffix):
         raise GrucibleError(f"{value}: {instead.format(shlex.quote(str(value)))}")
     return value
 
@@ -160,9 +165,12 @@ def vectors_and_case(words: tuple[str, ...]) -> tuple[Path | None, str]:
         raise click.UsageError(f"unexpected {words[2]!r} after CASE")
     if not all(words):
         raise click.UsageError("an empty text is no case and no path; was a variable not set?")
-    *before, case = (*words, "*") if len(words) == 1 and Path(words[0]).exists() else words
+    alone = len(words) == 1 and (Path(words[0]).exists() or words[0].endswith(".h5"))
+    *before, case = (*words, "*") if alone else words
     if before and Path(case).exists() and not Path(before[0]).exists():
         before, case = [case], before[0]  # given in the wrong order
+    for word in words:
+        refuse_other_files(None, None, Path(word))
     return (Path(before[0]) if before else None), case
 
 

@@ -127,7 +127,8 @@ def _wrong_in_words(found: Deviation) -> str:
     if wrong == total:
         return f"every step is wrong by itself, from the observed state before it: all {total}"
     if wrong == 1:
-        return f"{_at(found.wrong[0].place)} alone is wrong by itself; every later step is right"
+        alone = f"{_at(found.wrong[0].place)} alone is wrong by itself"
+        return f"{alone}; every other step is right, given the state before it"
     return f"{wrong} of {total} steps are wrong by themselves, from the observed state before them"
 
 

@@ -139,6 +139,10 @@ def _check_takes(name: str, run: Any, takes: Sequence[str]) -> None:
     try:
         found.bind(*takes)
     except TypeError:
+        if isinstance(run, type):
+            raise RuntimeNotUsable(
+                f"runtime {name}: is a class; name an instance of it, such as run = {run.__name__}()"
+            ) from None
         given = ", ".join(takes)
         raise RuntimeNotUsable(
             f"runtime {name}: is called here with ({given}), and takes {join_lines(str(found))}; "

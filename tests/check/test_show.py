@@ -117,6 +117,14 @@ def test_a_shrunk_case_is_looked_for_in_its_file(command: Command) -> None:
     assert said.endswith("; shrunk cases are in the file that was written: name it before the id\n")
 
 
+@pytest.mark.parametrize("words", [("show",), ("trace",), ("shrink", "--runtime", "x:y")])
+def test_a_function_and_a_missing_file_are_no_cases(words: Sequence[str], command: Command) -> None:
+    said = command(*words, "mine:run", "onnx.GRU-14/plain/float32/lbr1").said_in_one_line()
+    assert said.startswith("grucible: mine:run: is a function; to judge it: --runtime mine:run; ")
+    said = command(*words, "nosuch.h5").said_in_one_line()
+    assert said.startswith("grucible: nosuch.h5: no such file or directory; make vectors with: ")
+
+
 def test_an_id_is_no_place_of_vectors(command: Command) -> None:
     one, other = "onnx.GRU-14/plain/float32/lbr1", "onnx.GRU-14/plain/float32/default"
     for words in (["show"], ["trace"], ["shrink", "--runtime", "x:y"]):

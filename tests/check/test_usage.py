@@ -46,7 +46,8 @@ OTHER_FILES = {
     "a model.onnx": "grucible model 'a model.onnx' --runtime onnxruntime$",
     "model.xml": "grucible model model.xml --runtime openvino$",
     "net.py": r"--runtime \./FILE\.py:FUNCTION; .*grucible model \./FILE\.py:FUNCTION --runtime torch$",
-    "./net.py:make": "grucible model",
+    "./net.py:make": "is a function; to judge it: --runtime net.py:make; .*grucible model net.py:make --runtime torch$",
+    "net:make": "is a function; to judge it: --runtime net:make; ",
 }
 
 
