@@ -270,7 +270,7 @@ class Fuzzed:
         self, source: Source, parts: list[FailingBlock], results: Mapping[str, CaseResult]
     ) -> None:
         """Group cases with wrong numbers by known findings, and diagnose some of what is left."""
-        looked_at = set[str]()
+        looked_at, hints = set[str](), dict[tuple[str, str], Sequence[str]]()
         parts = [left for part in parts for left in self.findings.take_known(part, results)]
         while not self.interrupted and (some := self._next(parts, looked_at)):
             try:
@@ -290,6 +290,7 @@ class Fuzzed:
                     self.findings.add(key, about, alone.block, results[case_id], one, alone)
                     fruitful.add((alone.block.operator, alone.block.dtype))
             for place in {(part.block.operator, part.block.dtype) for part in some}:
+                hints[place] = hints.get(place) or found.hints
                 self._fruitless[place] = 0 if place in fruitful else self._fruitless[place] + 1
             looked_at.update(case_id for part in some for case_id in part.block.ids)
             parts = _without(found.by_case, parts)
@@ -299,6 +300,8 @@ class Fuzzed:
             what = UNEXPLAINED if looked_at.issuperset(block.ids) else UNDIAGNOSED
             about = f"{what}, {block.operator} {block.dtype}"
             self.findings.add(about, about, block, results[block.ids[0]], None, alone)
+            if what == UNEXPLAINED and (one := self.findings.get((about, False))):
+                one.hints = one.hints or hints[block.operator, block.dtype]
 
     def _next(
         self, parts: Sequence[FailingBlock], looked_at: Collection[str]

@@ -78,6 +78,7 @@ def _finding(key: object, one: FuzzFinding) -> dict[str, Any]:
         ],
         "cases": list(map(case_value, one.results)),
         "looks_like": list(one.looks_like),
+        "hints": list(one.hints),
         "unsteady": one.unsteady,
     }
 
@@ -96,6 +97,7 @@ class _Found(Part):
     expected: list[dict[str, Any]]
     cases: list[StoredCase]
     looks_like: list[str]
+    hints: list[str] = Field(default_factory=list)
     unsteady: str
 
     def finding(self) -> FuzzFinding:
@@ -107,7 +109,7 @@ class _Found(Part):
             self.about, None, self.new, self.count,
             where=Counter({(one["operator"], one["dtype"]): int(one["cases"]) for one in self.where}),
             expected=expected, read=list(map(_result, self.cases)),
-            looks_like=dict.fromkeys(self.looks_like), unsteady=self.unsteady,
+            looks_like=dict.fromkeys(self.looks_like), hints=self.hints, unsteady=self.unsteady,
         )  # fmt: skip
 
 

@@ -48,6 +48,8 @@ class FuzzFinding:
     """What was found of cases whose blocks are not here: a report of them was read."""
     looks_like: dict[str, None] = field(default_factory=dict)
     """What explains shrunk cases, where nothing explains the larger ones."""
+    hints: Sequence[str] = ()
+    """What is true of the first cases that nothing explains."""
     unsteady: str = ""
     """Why a case could not be shrunk: perhaps it does not fail again."""
 
@@ -65,6 +67,7 @@ class FuzzFinding:
         self.shrunk += other.shrunk
         self.read = [*self.read, *other.read][:KEPT]
         self.looks_like |= other.looks_like
+        self.hints = self.hints or other.hints
         self.unsteady = self.unsteady or other.unsteady
         self.keep(other.cases)
 

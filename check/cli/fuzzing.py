@@ -256,6 +256,8 @@ def _finding(one: FuzzFinding) -> Iterator[str]:
     yield from wrap(places, 2, 4)
     for reason in dict.fromkeys(e.reason for e in one.expected.values()):
         yield from wrap(f"expected: {reason}", 2, 4)
+    for hint in one.hints:
+        yield from wrap(f"the first of these: {hint}", 2, 4)
     for about in one.looks_like:
         yield from wrap(f"the smaller case looks like: {about}", 2, 4)
     yield from wrap(one.unsteady, 2, 4) if one.unsteady else ()

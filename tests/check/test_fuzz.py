@@ -31,7 +31,7 @@ from grucible.check.cli.fuzzing import _so_far, fuzz_lines
 from grucible.check.cli.fuzzing import _write as write
 from grucible.check.found import _found_before, write_found
 from grucible.check.fuzz import EXPLAINED, PASSED, UNDIAGNOSED, UNEXPLAINED, Fuzzed, fuzz
-from grucible.check.fuzz_report import fuzz_value
+from grucible.check.fuzz_report import fuzz_value, merge_fuzz
 from grucible.check.grouping import KEPT, MORE, MOST_FINDINGS, Findings
 from grucible.check.judging.criterion import chosen_criteria
 from grucible.check.judging.expectations import Expectation
@@ -438,6 +438,24 @@ def test_what_was_not_diagnosed_is_not_called_unexplained() -> None:
     counts = {one.about.partition(", open")[0]: one.count for one in found.new}
     assert counts.keys() >= {UNEXPLAINED, UNDIAGNOSED}
     assert counts[UNEXPLAINED] <= 2 * EXPLAINED < found.counts["failed"] == sum(counts.values())
+
+
+def test_what_nothing_explains_has_a_place(tmp_path: Path) -> None:
+    def kernel(question: Question) -> Mapping[str, Array]:
+        found = {name: np.array(array) for name, array in run(question).items()}
+        if len(question.inputs["X"]) >= 3:
+            odd = np.sin(1e3 * question.inputs["X"].astype(np.float64).sum(axis=1))
+            found["Ho"][:, -1] += odd.astype(found["Ho"].dtype)
+        return found
+
+    [one] = fuzzed(kernel, dtypes=["float32"]).new
+    assert one.about.startswith(UNEXPLAINED)
+    place = "all of these are cases where the batch size is 3 or more, and no such case passed"
+    assert place in one.hints
+    found = fuzzed(kernel, dtypes=["float32"])
+    assert f"the first of these: {place}" in " ".join(" ".join(fuzz_lines(found)).split())
+    (tmp_path / "a.json").write_text(format_json(fuzz_value(found)))
+    assert [again.hints for again in merge_fuzz([tmp_path / "a.json"]).new] == [one.hints]
 
 
 def test_errors_are_one_finding_for_each_message() -> None:
