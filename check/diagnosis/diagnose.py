@@ -48,6 +48,8 @@ FITTED_CASES, FITTED_STATES = 3, 24
 it."""
 FEWEST_NUMBERS = 8
 """Minimum different numbers of fewer cases that make anything certain; shrunk cases tell little apart."""
+MOST_OTHERS = 3
+"""Maximum others that explain the same as well as what is uncertain; more of them name no mistake."""
 MOST_TOGETHER = 8
 """Maximum variants of those found that are tried together."""
 LOCAL_PARTS, LOCAL_ROWS, LOCAL_TRIED = 6, 2, 64
@@ -97,8 +99,11 @@ def diagnose(
     findings = [finding for finding, _ in (*coarser, *curved)]
     least = max(1.0, PARTLY * len(rows))
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).sum() >= least]
-    findings += [finding_of(parts, one, found) for one in _united(chosen)]
-    explained |= any_of((one.mask for one in chosen), len(rows))
+    for one in _united(chosen):
+        finding = finding_of(parts, one, found)
+        if finding.certain or len(finding.alternatives) <= MOST_OTHERS:
+            findings.append(finding)
+            explained |= one.mask
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         notes = _known(parts, left, passing, local, replies, notes)

@@ -221,7 +221,10 @@ def failure_lines(report: Report) -> Iterator[str]:
     ids, start = report.diagnosis.unexplained_ids, _find_first(report)
     some = 0 < sum(r.id in ids for r in failed) < len(failed)
     order = sorted(plainest(failed), key=lambda r: (r is not start, r.id not in ids))
-    lines = [[f"  {r.id}", *wrap(how_far_off(r), 4)] for r in order]
+    unlike = "; no finding explains it"
+    lines = [
+        [f"  {r.id}", *wrap(f"{how_far_off(r)}{unlike * (some and r.id in ids)}", 4)] for r in order
+    ]
     title = f"failed ({'what nothing explains, and ' * some}the plainest of each dtype first):"
     if report.model:
         title = (

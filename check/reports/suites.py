@@ -98,7 +98,7 @@ def caught_lines(found: Score, vectors: VectorSet, name: str) -> Iterator[str]:
     for operator in (operator for operator, rows in found.caught.items() if name in rows):
         yield from [
             "",
-            "how many cases there are, and how many catch it:",
+            "how many cases there are, and how many catch it with the dtype's widest tolerances:",
             *_counts(found, operator),
         ]
         examples = [one for each in found.caught[operator][name].values() for one in each.examples]

@@ -59,7 +59,7 @@ SCALED = NumberForm("scaled", "multiplied by {number}", lambda v, k: k * v, _FAC
 SHIFTED = NumberForm("shifted", "off by {number}", lambda v, c: v + c, _SHIFTS)
 NOT_LINEAR = (
     NumberForm("limited", "limited to ±{number}", lambda v, c: np.clip(v, -c, c), _POSITIVE),
-    NumberForm("saturated", "taken as infinite where its size is above {number}",
+    NumberForm("saturated", "taken as infinite beyond ±{number}",
                lambda v, c: np.where(np.abs(v) > c, np.copysign(1e30, v), v), _LIMITS, fitted=False, jumps=True),
     NumberForm("leaky", "multiplied by {number} where it is negative", lambda v, k: np.where(v < 0, k * v, v),
                (-1.0, 0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 2.0)),

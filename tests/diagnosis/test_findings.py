@@ -22,10 +22,12 @@ from diagnosis.wrong import CELL, ONNX, SEQUENCE, judging
 
 from grucible import Question, verify
 from grucible.cases.operators import OPERATORS
+from grucible.cases.question import pose
 from grucible.check.diagnosis.asked import list_asked
 from grucible.check.judging.expectations import Expectation
 from grucible.check.reports.findings import sentence
 from grucible.check.reports.terminal import headline, report_lines
+from grucible.gen.posed import answered_block
 from grucible.gen.variants.catalogue import CATALOGUE
 from grucible.gen.variants.emulated import to_bfloat16
 from grucible.vectors.block import Block
@@ -722,6 +724,52 @@ def test_one_small_case_alone_makes_nothing_certain() -> None:
         cases = f"{CELL}/{select}"
         [one] = verify(runtime=ClipIgnored(), select=[cases]).diagnosis.findings
         assert (one.names, one.certain) == (("clip-ignored",), certain)
+
+
+def test_the_cases_that_no_finding_explains_are_marked() -> None:
+    def run(question: Question) -> dict[str, Array]:
+        if question.attributes["direction"] != "bidirectional":
+            return NoReset()(question)
+        odd = np.random.default_rng(zlib.crc32(question.id.encode()))
+        return {
+            n: a + odd.normal(0, 0.1, a.shape).astype(a.dtype) for n, a in right(question).items()
+        }
+
+    report = verify(runtime=run, select=[f"{SEQUENCE}/core/float32/*"])
+    text = " ".join(" ".join(report_lines(report)).split())
+    _, *shown = text.partition("failed (what nothing explains, and ")[2].split(f" {SEQUENCE}/core/")
+    assert {"bidirectional" in one for one in shown} == {True, False}
+    for one in shown:
+        assert ("; no finding explains it" in one) == ("bidirectional" in one.split()[0])
+
+
+class RowRepeated(Kernel):
+    """Row 16 of Y_h is row 15."""
+
+    def last(self, task, y, h):
+        found = np.array(super().last(task, y, h))
+        found[16:17] = found[15:16]
+        return found
+
+
+def test_what_many_mistakes_fit_as_well_is_unexplained() -> None:
+    """Two shrunk cases of hardly any numbers other than 0, which a dozen orders of gates fit."""
+    blocks = []
+    for x, w in ((-53.0, -0.25), (-1.0, -1.0)):
+        inputs = {"X": np.zeros((1, 17, 1)), "R": np.zeros((1, 3, 1))}
+        inputs |= {"W": np.array([[[0], [0], [w]]])}
+        inputs["X"][0, 16] = x
+        question = pose(
+            OPERATORS[ONNX],
+            {},
+            {name: array.astype(np.float32) for name, array in inputs.items()},
+            case_id=f"{ONNX}/shrunk/float32/{x}",
+            outputs=["Y_h"],
+        )
+        blocks.append(answered_block(question))
+    found = report_on(blocks, lambda b: {"Y_h": RowRepeated()(b.question(0))["Y_h"][None]})
+    assert found.diagnosis.findings == []
+    assert found.diagnosis.unexplained == 2
 
 
 class WithoutTail(Kernel):
