@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_666,
     "gen": 5_254,
     "gen/variants": 3_201,
-    "check": 17_899,
-    "check/diagnosis": 3_506,
-    "tests": 32_978,
+    "check": 17_925,
+    "check/diagnosis": 3_511,
+    "tests": 33_055,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_391, 215, 34_023
+PACKAGE, MODULES, WORDS = 32_417, 215, 34_111
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""
