@@ -300,8 +300,8 @@ class Fuzzed:
             what = UNEXPLAINED if looked_at.issuperset(block.ids) else UNDIAGNOSED
             about = f"{what}, {block.operator} {block.dtype}"
             self.findings.add(about, about, block, results[block.ids[0]], None, alone)
-            if what == UNEXPLAINED and (one := self.findings.get((about, False))):
-                one.hints = one.hints or hints[block.operator, block.dtype]
+            if what == UNEXPLAINED and (mine := self.findings.get((about, False))):
+                mine.hints = mine.hints or hints[block.operator, block.dtype]
 
     def _next(
         self, parts: Sequence[FailingBlock], looked_at: Collection[str]

@@ -71,7 +71,8 @@ class Local:
                 if besides.any():
                     off = ~near & steps.shown(variants) & _of(besides)
                     states.append((steps, nothing, off))
-                    contradicting.append((steps.part.block, _rows(steps, off.any(axis=(1, 2, 3)))))
+                    others = np.asarray(off.any(axis=(1, 2, 3)))
+                    contradicting.append((steps.part.block, _rows(steps, others)))
             found[start + steps.stack.rows[cases & steps.rest]] = True
             if cases.any():
                 off = ~steps.wrong & ~near & _of(cases) & steps.taken[:, None, :, None]
