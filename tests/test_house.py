@@ -23,7 +23,7 @@ LINES = {
     "gen": 5_254,
     "gen/variants": 3_201,
     "check": 17_925,
-    "check/diagnosis": 3_511,
+    "check/diagnosis": 3_512,
     "tests": 33_055,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
