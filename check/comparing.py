@@ -72,11 +72,7 @@ def compare(before: StoredReport, after: StoredReport) -> dict[str, Any]:
         "changes": sorted(changes, key=lambda one: KINDS.index(one["kind"])),
         "arithmetic": grades,
         "diagnosis": findings,
-        "readings": {
-            ledger: [f"{before.readings[ledger]}", f"{one}"]
-            for ledger, one in after.readings.items()
-            if both and ledger in before.readings and f"{one}" != f"{before.readings[ledger]}"
-        },
+        "readings": _compare_readings(before, after) if old.keys() == new.keys() else {},
         "refusals": moved,
         "undecided": len(changed) - len(changes),
         "new_cases": [one for one in new if one not in old],
@@ -239,7 +235,11 @@ def _described(one: StoredFinding, known: Container[str], word: str) -> dict[str
     """Describe a finding by its sentence, and say of which of its mistakes `word` is true, if not of all."""
     some = _mistakes(one, known)
     every = len(some) == len(without_readings(one.names))
-    about = f"{one}" if every else f"{one} (of these, only {' and '.join(some)} is {word})"
+    about = (
+        f"{one}"
+        if every
+        else f"{one} (of these, only {' and '.join(some)} {'are' if len(some) > 1 else 'is'} {word})"
+    )
     return one.model_dump() | {"about": about}
 
 

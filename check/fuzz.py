@@ -71,6 +71,7 @@ class _Kept(Passing):
     def __init__(self, blocks: Sequence[Block], criteria: Mapping[str, Criterion]) -> None:
         super().__init__([], criteria)
         self.blocks = list(blocks)
+        self.complete = False
         for block in blocks:
             self.counts[block.dtype] += len(block)
 
@@ -290,8 +291,10 @@ class Fuzzed:
                     self.findings.add(key, about, alone.block, results[case_id], one, alone)
                     fruitful.add((alone.block.operator, alone.block.dtype))
             for place in {(part.block.operator, part.block.dtype) for part in some}:
-                hints[place] = hints.get(place) or found.hints
                 self._fruitless[place] = 0 if place in fruitful else self._fruitless[place] + 1
+            for part in _without(found.by_case, some):
+                place = part.block.operator, part.block.dtype
+                hints[place] = hints.get(place) or found.hints
             looked_at.update(case_id for part in some for case_id in part.block.ids)
             parts = _without(found.by_case, parts)
             parts = [left for part in parts for left in self.findings.take_known(part, results)]

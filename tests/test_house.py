@@ -21,13 +21,13 @@ LINES = {
     "cases": 6_298,
     "vectors": 2_666,
     "gen": 5_254,
-    "gen/variants": 3_201,
-    "check": 17_925,
-    "check/diagnosis": 3_512,
-    "tests": 33_055,
+    "gen/variants": 3_203,
+    "check": 17_931,
+    "check/diagnosis": 3_520,
+    "tests": 33_057,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_417, 215, 34_111
+PACKAGE, MODULES, WORDS = 32_423, 215, 34_111
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

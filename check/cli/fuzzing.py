@@ -276,21 +276,24 @@ def _counts(found: Fuzzed) -> Iterator[str]:
         header = ("operator", "dtype", "passed", "failed", "errors", "missing", "unsupported")
         yield from ["", *format_table(header, rows, range(2, 7)).splitlines()]
     yield from _reasons("declared unsupported by the runtime:", found.unsupported)
-    if found.unsupported:
+    if found.counts["unsupported"]:
         yield "to ask less of what is unsupported: --dtype, --operator, or a SPACE"
     if count := found.undeciding:
         yield from ["", f"{plural(count, 'question')} decide{'s' * (count == 1)} nothing:"]
         yield from wrap(_DECIDE_NOTHING, 8)
     if count := found.undrawn.total():
         title = f"{plural(count, 'question')} drawn, but not asked, for reasons such as:"
-        yield from _reasons(title, found.undrawn)
+        first = Counter[str]()
+        for why, n in found.undrawn.items():
+            first[why.partition("; ")[0]] += n
+        yield from _reasons(title, first)
 
 
 def _reasons(title: str, reasons: Counter[str]) -> Iterator[str]:
     """Yield the most frequent reasons below a title, and how many others there are."""
     yield from ["", title] if reasons else []
     for why, n in reasons.most_common(_NAMED):
-        yield from wrap(f"{n:6}  {why.partition('; ')[0]}", 0, 8)
+        yield from wrap(f"{n:6}  {why}", 0, 8)
     if (more := len(reasons) - _NAMED) > 0:
         yield f"        and {plural(more, 'other reason')}; --report json=FILE has all of them"
 

@@ -31,7 +31,7 @@ _JUDGING = ("runtime", "arithmetic", "rtol", "atol", "ulp", "timeout", "memory")
 Command = TypeVar("Command", bound=Callable[..., object])
 PATH, FILE = click.Path(path_type=Path), click.Path(dir_okay=False, path_type=Path)
 TIMEOUT_SECONDS = 120.0
-_FUNCTION = re.compile(r"[\w./]+:\w+")
+_FUNCTION = re.compile(r".+\.py:[^\W\d]\w*|[^\W\d]\w*(\.\w+)*:[^\W\d]\w*")
 _MODEL = "is a model; to judge the GRUs in it: grucible model {} --runtime "
 _INSTEAD = {
     ".onnx": f"{_MODEL}onnxruntime",

@@ -52,6 +52,8 @@ class Passing:
         total = sum(len(one.rows) for one in passed)
         self.every = max(1.0, total / MOST_LOOKED_AT)
         """How many there are for each that candidates are tested against."""
+        self.complete = self.every == 1.0
+        """Whether these are all that passed."""
         self.counts = Counter[str]()
         """By dtype, how many cases passed."""
         for one in passed:

@@ -107,12 +107,14 @@ def diagnose(
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         notes = _known(parts, left, passing, local, replies, notes)
+    by_case = finding_by_case(parts, rows, findings, found, (*curved, *coarser))
+    unexplained = frozenset(rows[row][1] for row in np.flatnonzero(left))
     return Diagnosis(
         findings=in_order(findings),
         failed=len(rows),
-        unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
+        unexplained_ids=unexplained,
         hints=notes,
-        by_case=finding_by_case(parts, rows, findings, found, (*curved, *coarser)),
+        by_case={case_id: one for case_id, one in by_case.items() if case_id not in unexplained},
         not_tried=int((left & search.passed_over).sum()),
     )
 

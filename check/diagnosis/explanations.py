@@ -56,12 +56,14 @@ def explanations(
 def in_some_cases(
     one: Explanation, found: Sequence[Explanation], parts: Sequence[FailingBlock], others: Blocks
 ) -> Explanation:
-    """Say in which cases an explanation holds, and in no `others`; it is uncertain, if nothing tells.
+    """Say what is true of the cases that it explains, and of none of the `others`.
 
-    Those are all that it explains, or those that none of `found` explains with some of its variants.
+    Where nothing is, it is what is true of those that none of `found` explains with fewer of its variants. It
+    is uncertain, if nothing is true of these, either.
     """
     fewer = any_of((o.mask for o in found if {*o.names} < {*one.names}), len(one.mask))
-    for mask in (one.mask, one.mask & ~fewer) if len(one.names) <= MOST_PLACED else ():
+    alone = [one.mask & ~fewer] if (one.mask & fewer).any() else []
+    for mask in (one.mask, *alone) if len(one.names) <= MOST_PLACED else ():
         if places := what_tells_apart(blocks_of(parts, mask), others):
             where = one.where if one.where in places else places[0]
             return replace(one, mask=mask, where=where, certain=True, states=0)

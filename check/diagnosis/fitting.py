@@ -37,9 +37,10 @@ Term = tuple[str, str]
 
 
 class Guess(NamedTuple):
-    """Variants made with numbers, none nearer to 0 than `least`, and the cost of what these leave.
+    """Variants made with numbers, and the cost of what these leave.
 
-    None is below 0, if they must be `positive`. `terms` are what a sum adds.
+    Those `rounded` have no number nearer to 0 than `least`, and if it must be `positive`, none below 0.
+    `terms` are what a sum adds.
     """
 
     make: Callable[[Array], Variants]

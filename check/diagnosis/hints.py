@@ -44,7 +44,7 @@ def hints(parts: Sequence[FailingBlock], which: Array, passing: Passing, local: 
     Where there is none, list those on cases of FINE dtypes alone.
     """
     known = "no such case passed"
-    if passing.every > 1.0:
+    if not passing.complete:
         known = "none of the passed cases that were looked at is one"
     found = _true_of_all(parts, which, passing.blocks, known, local)
     is_fine = np.concatenate([[part.block.dtype in FINE] * len(part) for part in parts])

@@ -112,7 +112,7 @@ class Proof:
     def _without(self, one: Explanation, chosen: Sequence[Explanation]) -> Array:
         """(n,) Find the failing cases that nothing certain explains that has all of these variants.
 
-        If they hold in some place alone, others may have them in a place, too.
+        If they hold in some place alone, another has them if it has them in a place.
         """
         doubted = {other.names for other in chosen if not other.certain}
         with_it = [
@@ -179,7 +179,8 @@ class Proof:
         """
         if not one.states:
             others = [*passed, *blocks_of(self._parts, otherwise)]
-            if (some := in_some_cases(one, self._found, self._parts, others)).certain:
+            known = () if otherwise.any() else self._found  # what is given up now, nobody gets
+            if (some := in_some_cases(one, known, self._parts, others)).certain:
                 return some
         if all(variant.within_a_step for variant in one.variants):
             local = self._local.explained(one.variants, passed, otherwise)

@@ -141,7 +141,7 @@ def _family(one: Guess) -> str:
 
 
 def _member(family: Family, number: float) -> Guess:
-    """Make a family's member, whose number has a sign that is tried: a limit below 0 is none."""
+    """Guess a member of a family; its number may be below 0 only if such numbers are tried."""
     tried = family.form.tried
     return Guess(
         lambda some: (family.member(float(some[0])),),

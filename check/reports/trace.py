@@ -128,7 +128,7 @@ def _wrong_in_words(found: Deviation) -> str:
         return f"every step is wrong by itself, from the observed state before it: all {total}"
     if wrong == 1:
         alone = f"{_at(found.wrong[0].place)} alone is wrong by itself"
-        return f"{alone}; every other step is right, given the state before it"
+        return f"{alone}; no other step clearly is, given the state before it"
     return f"{wrong} of {total} steps are wrong by themselves, from the observed state before them"
 
 

@@ -139,7 +139,7 @@ def _check_takes(name: str, run: Any, takes: Sequence[str]) -> None:
     try:
         found.bind(*takes)
     except TypeError:
-        if isinstance(run, type):
+        if isinstance(run, type) and len(takes) == 1:
             raise RuntimeNotUsable(
                 f"runtime {name}: is a class; name an instance of it, such as run = {run.__name__}()"
             ) from None

@@ -129,7 +129,7 @@ def _taken(names: Mapping[str, str], parts: Arrays) -> Arrays:
 
 
 def _copies() -> Iterator[Variant]:
-    """Make weights or biases those of another gate, one of two biases the other, twice as large, or nothing."""
+    """Take another gate's weights or biases, or the other one of two biases; leave one out, or double it."""
     for field in ("w", "r", "b", "wb", "rb"):
         prefixes = {"b": ("", "w", "r"), "wb": ("w",), "rb": ("r",)}.get(field, ("",))
         words = FIELD_WORDS[field] if len(field) > 1 else f"part of {FIELD_WORDS[field]}"

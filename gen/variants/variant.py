@@ -172,7 +172,7 @@ def traits(operator: Operator) -> frozenset[str]:
 
     A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` where the reset gate is or may
     be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
-    where all six are one tensor's; an activation that may be asked for (`f.tanh`), `f.chosen` where an
+    where all six are one tensor's, `b.more` where more than three are; an activation that may be asked for (`f.tanh`), `f.chosen` where an
     attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
     length 0; `mask` where a mask says which steps there are; `y.time` or `y.processing`, the order of Y;
     `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
@@ -184,6 +184,8 @@ def traits(operator: Operator) -> frozenset[str]:
         has.add("reset")
     for form in (form for t in tensors if t.role == "b" for form in t.forms):
         has |= {f"b.{part}" for part in form.parts}
+        if len(form.parts) > 3:
+            has.add("b.more")
         if len(form.parts) == 6:
             has.add("b.six")
     has |= {f"f.{operator.always[one].name}" for one in ("f", "g") if one in operator.always}

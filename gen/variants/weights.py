@@ -154,6 +154,6 @@ UNLISTED_WEIGHTS = (
         for fields in ("w", "r", "b", "wrb")
     ),
     Variant("B-3H-apart", "the {b} of the two directions read 3H elements apart",
-            needs=("axis.direction", "b.rh"), inputs=on("b", _three_apart)),
+            needs=("axis.direction", "b.more"), inputs=on("b", _three_apart)),
 )  # fmt: skip
 """Biases in the place of others, and what is of another direction."""

@@ -87,7 +87,7 @@ def test_one_wrong_step_is_named_and_the_rest_is_its_consequence(
     assert 0 < first.tolerance < 0.05
     text = said(found)
     assert f"leaves the exact states first at {word}, row 1, step 2 (time {time}), unit 3: " in text
-    assert "alone is wrong by itself; every other step is right, given the state before it" in text
+    assert "alone is wrong by itself; no other step clearly is, given the state before it" in text
     exact = grucible.trace(case_of(f"{operator}/plain/{dtype}/bidirectional")).directions[direction]
     assert found.states is not None
     off = np.abs(found.states[direction, 1] - exact.state[1].astype(np.float64)).max(axis=-1)
@@ -213,7 +213,7 @@ def test_a_step_that_is_wrong_by_less_than_all_steps_may_be_is_named() -> None:
     assert [one.place for one in found.wrong] == [StepPlace("reverse", 1, 1, 0)]
     assert said(found) == (
         "no state is off by more than what rounding over all steps may change | "
-        "reverse, row 1, step 1 (time 0) alone is wrong by itself; every other step is right, given the state before it"
+        "reverse, row 1, step 1 (time 0) alone is wrong by itself; no other step clearly is, given the state before it"
     )
 
 

@@ -47,6 +47,7 @@ OTHER_FILES = {
     "model.xml": "grucible model model.xml --runtime openvino$",
     "net.py": r"--runtime \./FILE\.py:FUNCTION; .*grucible model \./FILE\.py:FUNCTION --runtime torch$",
     "./net.py:make": "is a function; to judge it: --runtime net.py:make; .*grucible model net.py:make --runtime torch$",
+    "./my-net/net.py:make": "is a function; to judge it: --runtime my-net/net.py:make; ",
     "net:make": "is a function; to judge it: --runtime net:make; ",
 }
 

@@ -768,7 +768,7 @@ def test_what_many_mistakes_fit_as_well_is_unexplained() -> None:
         )
         blocks.append(answered_block(question))
     found = report_on(blocks, lambda b: {"Y_h": RowRepeated()(b.question(0))["Y_h"][None]})
-    assert found.diagnosis.findings == []
+    assert (found.diagnosis.findings, found.diagnosis.by_case) == ([], {})
     assert found.diagnosis.unexplained == 2
 
 
