@@ -171,10 +171,10 @@ def traits(operator: Operator) -> frozenset[str]:
     """List what variants may need of an operator.
 
     A tensor's role (`lengths`); what an attribute sets (`clip`), `reset` where the reset gate is or may
-    be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six`
-    where all six are one tensor's, `b.more` where more than three are; an activation that may be asked for (`f.tanh`), `f.chosen` where an
-    attribute chooses it, `f.per_direction` where each direction has its own; `lengths.0` for rows of
-    length 0; `mask` where a mask says which steps there are; `y.time` or `y.processing`, the order of Y;
+    be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six` where all
+    six are one tensor's, `b.more` where more than three are; an activation that may be asked for
+    (`f.tanh`), `f.chosen` where an attribute chooses it, `f.per_direction` where each direction has its
+    own; `lengths.0` for rows of length 0; `mask` where a mask says which steps there are; `y.time` or `y.processing`, the order of Y;
     `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
     """
     tensors = (*operator.inputs, *operator.outputs)
