@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
+from ...cases.operators.semantics import StackedSemantics
 from ..stacks import Float64
+from .variant import Variant
 
 _FLOAT64 = Float64()
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
@@ -65,10 +68,9 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
 }
 """By name: the function that is approximated, its largest error, the approximation."""
 
-
 OTHER_FUNCTIONS: dict[str, Callable[[Array, float], Array]] = {
-    "tanh-as-hard-tanh": lambda v, _: np.clip(v, -1.0, 1.0),
-    "relu-as-relu6": lambda v, _: np.clip(v, 0.0, 6.0),
+    "hard-tanh": lambda v, _: np.clip(v, -1.0, 1.0),
+    "relu6": lambda v, _: np.clip(v, 0.0, 6.0),
     "softplus-overflows": lambda v, _: np.where(v > _LOG_LARGEST, np.inf, np.logaddexp(0.0, v)),
     "elu-without-brackets": lambda v, a: np.where(v < 0, a * np.exp(np.minimum(v, 0)) - 1, v),
     "thresholded-relu-less-alpha": lambda v, a: np.where(v > a, v - a, 0.0),
@@ -78,91 +80,92 @@ OTHER_FUNCTIONS: dict[str, Callable[[Array, float], Array]] = {
 }
 """What variants compute that is no activation function of any specification, by name, of v and alpha."""
 
-
-@dataclass(frozen=True)
-class Mistake:
-    """Another function that is computed in place of the one asked for.
-
-    `about` says in words what it is, `needs` what an operator must have (see gen.variants.variant) besides the
-    function that is asked for.
-    """
-
-    name: str
-    about: str
-    instead: Callable[[Activation], Activation]
-    needs: tuple[str, ...] = ()
+Rename = Callable[[Activation], Activation]
 
 
-def called(name: str) -> Callable[[Activation], Activation]:
+def called(name: str) -> Rename:
     """Make the function of this name, with the parameters that are given."""
     return lambda given: given._replace(name=name)
 
 
-def _always(name: str, alpha: float = 0.0, beta: float = 0.0) -> Callable[[Activation], Activation]:
-    other = Activation(name, alpha, beta)
-    return lambda _: other
+def named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
+    """Other functions for the gates and for the candidate."""
+    return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
 
 
-def _own(name: str, about: str) -> Mistake:
-    """Make a mistake that is one of OTHER_FUNCTIONS."""
-    return Mistake(name, about, called(name))
+def _each(rename: Rename, functions: Any) -> Any:
+    """Other functions of each direction and case."""
+    return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
-_OFTEN = {
-    "sigmoid": ("sigmoid", _always("sigmoid")),
-    "tanh": ("tanh", _always("tanh")),
-    "relu": ("relu", _always("relu")),
-    "linear": ("the identity", _always("affine", 1.0)),
-}
-"""What many functions are confused with."""
+def wherever(asked: str, other: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
+    """Another function wherever `asked` is asked for, of the gates and of the candidate."""
+
+    def one(given: Activation) -> Activation:
+        return other(given) if given.name == asked else given
+
+    return named(one, one)
 
 
-def _as(asked: str, others: str, needs: tuple[str, ...] = ()) -> tuple[Mistake, ...]:
-    """Make the mistakes that are some of _OFTEN."""
-    return tuple(Mistake(f"{asked}-as-{one}", *_OFTEN[one], needs) for one in others.split())
-
-
-MISTAKES: dict[str, tuple[Mistake, ...]] = {
-    "sigmoid": (
-        Mistake("sigmoid-as-hard-sigmoid", "the hard sigmoid max(0, min(1, v/5 + 1/2))",
-                _always("hard-sigmoid", 0.2, 0.5)),
-        Mistake("sigmoid-as-hard-sigmoid-sixth", "the hard sigmoid max(0, min(1, v/6 + 1/2))",
-                _always("hard-sigmoid", 1.0 / 6.0, 0.5)),
-        *_as("sigmoid", "tanh relu linear"),
-    ),
-    "tanh": (
-        *_as("tanh", "sigmoid relu linear"),
-        _own("tanh-as-hard-tanh", "the hard tanh max(-1, min(1, v))"),
-        Mistake("tanh-as-scaled-tanh", "1.7159 tanh(2v/3)", _always("scaled-tanh", 1.7159, 2.0 / 3.0)),
-        Mistake("tanh-as-softsign", "softsign v/(1 + |v|)", _always("softsign")),
-    ),
-    "relu": (
-        *_as("relu", "sigmoid tanh linear"),
-        _own("relu-as-relu6", "relu6 min(6, max(0, v))"),
-        Mistake("relu-as-leaky-relu", "leaky relu with slope 0.01", _always("leaky-relu", 0.01)),
-        Mistake("relu-as-softplus", "softplus log(1 + e^v)", _always("softplus")),
-    ),
-    "affine": (*_as("affine", "relu tanh"), *_as("affine", "linear", needs=("alpha",))),
-    "leaky-relu": _as("leaky-relu", "relu"),
-    "thresholded-relu": _as("thresholded-relu", "relu"),
-    "scaled-tanh": (*_as("scaled-tanh", "tanh", needs=("alpha",)), *_as("scaled-tanh", "relu")),
-    "hard-sigmoid": (
-        *_as("hard-sigmoid", "sigmoid relu"),
-        Mistake("hard-sigmoid-unclamped", "alpha v + beta, not clamped to [0, 1]", called("affine")),
-    ),
-    "elu": (
-        *_as("elu", "relu"),
-        Mistake("elu-as-leaky-relu", "leaky relu", called("leaky-relu")),
-    ),
-    "softsign": _as("softsign", "tanh relu"),
-    "softplus": (
-        _own("softplus-overflows", "log(1 + e^v) in float32, where e^v overflows"),
-        *_as("softplus", "relu"),
-    ),
+_COMPUTED = {
+    "sigmoid": ("sigmoid", Activation("sigmoid")),
+    "tanh": ("tanh", Activation("tanh")),
+    "relu": ("relu", Activation("relu")),
+    "linear": ("the identity", Activation("affine", 1.0)),
+    "hard-sigmoid": ("the hard sigmoid max(0, min(1, v/5 + 1/2))", Activation("hard-sigmoid", 0.2, 0.5)),
+    "hard-sigmoid-sixth": ("the hard sigmoid max(0, min(1, v/6 + 1/2))", Activation("hard-sigmoid", 1.0 / 6.0, 0.5)),
+    "hard-tanh": ("the hard tanh max(-1, min(1, v))", Activation("hard-tanh")),
+    "scaled-tanh": ("1.7159 tanh(2v/3)", Activation("scaled-tanh", 1.7159, 2.0 / 3.0)),
+    "softsign": ("softsign v/(1 + |v|)", Activation("softsign")),
+    "relu6": ("relu6 min(6, max(0, v))", Activation("relu6")),
+    "leaky-relu": ("leaky relu with slope 0.01", Activation("leaky-relu", 0.01)),
+    "softplus": ("softplus log(1 + e^v)", Activation("softplus")),
 }  # fmt: skip
-"""What each function is confused with."""
-UNLISTED_MISTAKES: dict[str, Mistake] = {
-    "elu": _own("elu-without-brackets", "alpha e^v - 1 where v is negative"),
-    "thresholded-relu": _own("thresholded-relu-less-alpha", "v - alpha above alpha"),
+"""What is computed in place of functions, with parameters of its own: in words, and the function."""
+_CONFUSED = {
+    "sigmoid": "hard-sigmoid hard-sigmoid-sixth tanh relu linear",
+    "tanh": "sigmoid relu linear hard-tanh scaled-tanh softsign",
+    "relu": "sigmoid tanh linear relu6 leaky-relu softplus",
+    "affine": "relu tanh",
+    "leaky-relu": "relu",
+    "thresholded-relu": "relu",
+    "scaled-tanh": "relu",
+    "hard-sigmoid": "sigmoid relu",
+    "elu": "relu",
+    "softsign": "tanh relu",
+    "softplus": "relu",
 }
+"""Which of these each function is confused with."""
+
+
+def _mistaken(name: str, asked: str, about: str, other: Rename) -> Variant:
+    return Variant(
+        name,
+        f"{asked} computed as {about}",
+        needs=(f"f.{asked}",),
+        semantics=wherever(asked, other),
+    )
+
+
+def _taken_for(one: str, asked: str) -> Variant:
+    about, function = _COMPUTED[one]
+    return _mistaken(f"{asked}-as-{one}", asked, about, lambda _: function)
+
+
+FUNCTION_VARIANTS = (
+    *(_taken_for(one, asked) for asked, others in _CONFUSED.items() for one in others.split()),
+    _mistaken("hard-sigmoid-unclamped", "hard-sigmoid", "alpha v + beta, not clamped to [0, 1]", called("affine")),
+    _mistaken("elu-as-leaky-relu", "elu", "leaky relu", called("leaky-relu")),
+    _mistaken("softplus-overflows", "softplus", "log(1 + e^v) in float32, where e^v overflows", called("softplus-overflows")),
+    *(
+        Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
+                function=asked, error=error, needs=(f"f.{asked}",), semantics=wherever(asked, called(name)))
+        for name, (asked, error, _) in APPROXIMATIONS.items()
+    ),
+)  # fmt: skip
+"""Functions that are taken for others, and approximations of the right ones."""
+UNLISTED_FUNCTIONS = (
+    _mistaken("elu-without-brackets", "elu", "alpha e^v - 1 where v is negative", called("elu-without-brackets")),
+    _mistaken("thresholded-relu-less-alpha", "thresholded-relu", "v - alpha above alpha", called("thresholded-relu-less-alpha")),
+)  # fmt: skip
 """The same, in no catalogue."""

@@ -7,6 +7,7 @@ from functools import cache
 
 from ...cases.operators.readings import READINGS
 from ...cases.operators.signature import Operator
+from .approximate import FUNCTION_VARIANTS
 from .cell import CELL_VARIANTS
 from .emulated import (
     Emulated,
@@ -51,6 +52,7 @@ CATALOGUE: dict[str, Variant] = {
     for variant in (
         *WEIGHT_VARIANTS,
         *CELL_VARIANTS,
+        *FUNCTION_VARIANTS,
         *(replace(one, between_steps=True) for one in (*SEQUENCE_VARIANTS, *LAYOUT_VARIANTS)),
         *_PRECISION,
         *_READINGS,

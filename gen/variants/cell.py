@@ -5,41 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Parameter
 from ...cases.operators.semantics import StackedSemantics
-from .approximate import APPROXIMATIONS, MISTAKES, Mistake, called
+from .approximate import named
 from .variant import Expression, Variant
 from .weights import LINEAR_BEFORE_RESET
 
 IGNORED = ("https://github.com/sonos/tract/issues/2751",)
 SIGMOID, TANH, RELU = Activation("sigmoid"), Activation("tanh"), Activation("relu")
 PRE_ACTIVATIONS = ("a_z", "a_r", "a_h")
-
-Rename = Callable[[Activation], Activation]
-
-
-def _named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
-    """Other functions for the gates and for the candidate."""
-    return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
-
-
-def wherever(asked: str, other: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
-    """Another function wherever `asked` is asked for, of the gates and of the candidate."""
-
-    def named(given: Activation) -> Activation:
-        return other(given) if given.name == asked else given
-
-    return _named(named, named)
-
-
-def _each(rename: Rename, functions: Any) -> Any:
-    """Other functions of each direction and case."""
-    return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
 def unclipped(s: StackedSemantics) -> StackedSemantics:
@@ -131,17 +109,7 @@ def as_written(s: StackedSemantics) -> StackedSemantics:
     def written(one: Activation) -> Activation:
         return one._replace(alpha=_decimal(one.alpha), beta=_decimal(one.beta))
 
-    return replace(_named(written, written)(s), clip=np.vectorize(_decimal)(s.clip))
-
-
-def mistaken(asked: str, mistake: Mistake) -> Variant:
-    """Make the variant that computes the function of a mistake in place of the one asked for."""
-    return Variant(
-        mistake.name,
-        f"{asked} computed as {mistake.about}",
-        needs=(f"f.{asked}", *mistake.needs),
-        semantics=wherever(asked, mistake.instead),
-    )
+    return replace(named(written, written)(s), clip=np.vectorize(_decimal)(s.clip))
 
 
 CELL_VARIANTS = (
@@ -172,11 +140,11 @@ CELL_VARIANTS = (
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
             needs=("clip", "reset_after"), quantities={"u": lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"]}),
     Variant("activations-ignored", "activations ignored, sigmoid and tanh used", needs=("f.chosen",), links=IGNORED,
-            semantics=_named(lambda _: SIGMOID, lambda _: TANH)),
+            semantics=named(lambda _: SIGMOID, lambda _: TANH)),
     Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", needs=("f.chosen",), links=IGNORED,
-            semantics=_named(lambda _: SIGMOID, lambda g: g)),
+            semantics=named(lambda _: SIGMOID, lambda g: g)),
     Variant("g-ignored", "the activation of the candidate ignored, tanh used", needs=("f.chosen",), links=IGNORED,
-            semantics=_named(lambda f: f, lambda _: TANH)),
+            semantics=named(lambda f: f, lambda _: TANH)),
     Variant("activations-exchanged", "the two activations exchanged",
             semantics=lambda s: replace(s, f=s.g, g=s.f)),
     Variant("first-activation-for-both", "the activation of the gates used for the candidate too",
@@ -188,15 +156,15 @@ CELL_VARIANTS = (
             semantics=lambda s: replace(s, f=(s.f[0],) * len(s.f), g=(s.g[0],) * len(s.g))),
     Variant("thresholded-relu-default-zero", "0 taken for the default alpha of ThresholdedRelu, which is 1",
             needs=("alpha", "f.thresholded-relu"),
-            semantics=_named(*[lambda one: RELU if one == DEFAULTS["thresholded-relu"] else one] * 2)),
+            semantics=named(*[lambda one: RELU if one == DEFAULTS["thresholded-relu"] else one] * 2)),
     Variant("alpha-ignored", "{alpha} ignored, defaults used", needs=("alpha",), links=IGNORED,
-            semantics=_named(*[partial(_defaulted, "alpha")] * 2)),
+            semantics=named(*[partial(_defaulted, "alpha")] * 2)),
     Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
-            semantics=_named(*[partial(_defaulted, "beta")] * 2)),
+            semantics=named(*[partial(_defaulted, "beta")] * 2)),
     *(
         Variant(f"{name}-defaults", f"the parameters of {name} ignored, its defaults used",
                 needs=("alpha", f"f.{name}"),
-                semantics=_named(*[lambda one, default=default: default if one.name == default.name else one] * 2))
+                semantics=named(*[lambda one, default=default: default if one.name == default.name else one] * 2))
         for name, default in DEFAULTS.items()
     ),
     Variant("alpha-by-position", "{alpha} taken by the position of the activation, not consumed by those that take one",
@@ -204,12 +172,6 @@ CELL_VARIANTS = (
     Variant("alpha-first-for-all", "the first value of {alpha} used by every activation", needs=("alpha",),
             semantics=partial(_parameters, "alpha", lambda given, _, __: given[0])),
     Variant("alpha-beta-exchanged", "{alpha} and {beta} exchanged", needs=("alpha", "beta"),
-            semantics=_named(*[_exchanged] * 2)),
-    *(mistaken(name, mistake) for name, mistakes in MISTAKES.items() for mistake in mistakes),
-    *(
-        Variant(name, f"{asked} approximated, off by up to {error:.0e}", kind="approximation",
-                function=asked, error=error, needs=(f"f.{asked}",), semantics=wherever(asked, called(name)))
-        for name, (asked, error, _) in APPROXIMATIONS.items()
-    ),
+            semantics=named(*[_exchanged] * 2)),
 )  # fmt: skip
-"""The place of the reset gate, the gates themselves, clip, activations, and approximations of these."""
+"""The place of the reset gate, the gates themselves, clip, activations and their parameters."""

@@ -17,7 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.semantics import StackedSemantics
 from ..gru import Advance, Alter, Step, step
-from .approximate import UNLISTED_MISTAKES
+from .approximate import UNLISTED_FUNCTIONS
 from .cell import (
     PRE_ACTIVATIONS,
     SIGMOID,
@@ -25,7 +25,6 @@ from .cell import (
     by_position,
     clipped,
     clipping,
-    mistaken,
     unclipped,
 )
 from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
@@ -218,7 +217,7 @@ EXPRESSIONS = (
             advance=partial(_state_overwritten, ("z",))),
     Variant("state-overwritten-for-candidate", "zt (.) Ht-1 written over Ht-1 before the candidate is computed from it",
             advance=partial(_state_overwritten, ("z", "r"))),
-    *(mistaken(asked, mistake) for asked, mistake in UNLISTED_MISTAKES.items()),
+    *UNLISTED_FUNCTIONS,
     Variant("in-place", "the state updated in place, unit after unit: later units read the new state of earlier ones",
             advance=partial(_in_place, ())),
     Variant("candidate-in-place", "the state updated in place, unit after unit: the candidate of later units reads "

@@ -16,8 +16,7 @@ import numpy as np
 
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
-from .approximate import called
-from .cell import wherever
+from .approximate import called, wherever
 from .expressions import QUANTITIES
 from .variant import Variant
 
