@@ -16,10 +16,6 @@ from ..stacks import Float64
 from .variant import Variant
 
 _FLOAT64 = Float64()
-FUNCTIONS: dict[str, Callable[[Array], Array]] = {
-    "sigmoid": _FLOAT64.sigmoid,
-    "tanh": _FLOAT64.tanh,
-}
 _RANGE = 16.0
 _LOG_LARGEST = float(np.log(np.finfo(np.float32).max))
 
@@ -33,7 +29,7 @@ def _interpolated(name: str, step: float, a: Array) -> Array:
 def _table(name: str, step: float) -> tuple[Array, Array]:
     """Multiples of `step` up to ±_RANGE, and the function there."""
     at = np.linspace(-_RANGE, _RANGE, round(2 * _RANGE / step) + 1)
-    return at, FUNCTIONS[name](at)
+    return at, getattr(_FLOAT64, name)(at)
 
 
 def _pade_tanh(a: Array) -> Array:
@@ -62,7 +58,7 @@ APPROXIMATIONS: dict[str, tuple[str, float, Callable[[Array], Array]]] = {
     for error, step in steps.items()
 } | {
     "tanh-pade": ("tanh", 2e-2, _pade_tanh),
-    "sigmoid-clamped": ("sigmoid", 3.4e-4, lambda a: FUNCTIONS["sigmoid"](np.clip(a, -8.0, 8.0))),
+    "sigmoid-clamped": ("sigmoid", 3.4e-4, lambda a: _FLOAT64.sigmoid(np.clip(a, -8.0, 8.0))),
     "sigmoid-plan": ("sigmoid", 1.8e-2, _plan_sigmoid),
     "sigmoid-of-pade": ("sigmoid", 1e-2, lambda a: np.asarray(0.5 * _pade_tanh(0.5 * a) + 0.5)),
 }
