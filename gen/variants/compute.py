@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from itertools import pairwise, starmap
 from operator import attrgetter
 from typing import Any
@@ -23,7 +23,7 @@ from ...cases.operators.semantics import AGREED, StackedSemantics
 from ..gru import gru
 from ..stacks import Float64, join_inputs, join_semantics
 from .approximate import OTHER_FUNCTIONS
-from .families import CHANGED_FUNCTIONS, KNOTS, heights_of, is_curved
+from .families import changed_function
 from .variant import IN_A_STEP, Evaluated, Expression, Outputs, Quantities, Variant
 
 HandedOut = tuple[Array, Array, Array]
@@ -42,32 +42,10 @@ class WiderFloat64(Float64):
     def _of(self, one: Activation, a: Array) -> Array:
         if one.name in FUNCTIONS:
             return super()._of(one, a)
-        return np.asarray(_instead(one)(super()._of, a))
-
-
-OfRight = Callable[[Activation, Array], Array]
-"""A right function of pre-activations."""
-
-
-@lru_cache(maxsize=1024)
-def _instead(one: Activation) -> Callable[[OfRight, Array], Array]:
-    """Find what is computed in place of a right function, made from that and of pre-activations.
-
-    Raises KeyError for a name that says none.
-    """
-    if one.name in OTHER_FUNCTIONS:
-        return lambda _, a: OTHER_FUNCTIONS[one.name](a, one.alpha)
-    if is_curved(one.name):
-        asked, heights = heights_of(one.name)
-        return lambda right, a: right(one._replace(name=asked), a) + np.interp(a, KNOTS, heights)
-    name, _, text = one.name.rpartition("=")
-    if name not in CHANGED_FUNCTIONS:
-        raise KeyError(one.name)
-    asked, where, form = CHANGED_FUNCTIONS[name]
-    function, number = one._replace(name=asked), float(text)
-    if where == "argument":
-        return lambda right, a: right(function, form.of(a, number))
-    return lambda right, a: form.of(right(function, a), number)
+        if one.name in OTHER_FUNCTIONS:
+            return np.asarray(OTHER_FUNCTIONS[one.name](a, one.alpha))
+        asked, change = changed_function(one.name)
+        return np.asarray(change(partial(super()._of, one._replace(name=asked)), a))
 
 
 _FLOAT64 = WiderFloat64()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -113,21 +114,17 @@ def _of_quantities() -> Iterator[Family]:
             yield Family(f"{group}-{form.name}", words, form, partial(_altered, names, form))
 
 
-CHANGED_FUNCTIONS: dict[str, tuple[str, str, NumberForm]] = {
-    f"{asked}-{where}-{form.name}": (asked, where, form)
-    for asked in FUNCTIONS
-    for where in ("argument", "result")
-    for form in (SCALED, SHIFTED, *NOT_LINEAR)
-    if (where, form.name) != ("result", "leaky")  # most have no negative result
-}
-"""What members of families compute in place of a function, by name.
-
-That is the function, of what it is a form (its argument or its result), and the form. Behind the name stands
-"=" and the number."""
+def _of_functions() -> Iterator[Family]:
+    """Every form of the argument and of the result of each function."""
+    forms = (SCALED, SHIFTED, *NOT_LINEAR)
+    for asked, where, form in product(FUNCTIONS, ("argument", "result"), forms):
+        if (where, form.name) != ("result", "leaky"):  # most have no negative result
+            name = f"{asked}-{where}-{form.name}"
+            made = partial(_function, asked, name)
+            yield Family(name, f"the {where} of {asked}", form, made, (f"f.{asked}",))
 
 
-def _function(name: str, number: float) -> dict[str, Any]:
-    asked, _, _ = CHANGED_FUNCTIONS[name]
+def _function(asked: str, name: str, number: float) -> dict[str, Any]:
     return {"semantics": wherever(asked, called(f"{name}={number!r}"))}
 
 
@@ -147,10 +144,7 @@ FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         *_of_quantities(),
-        *(
-            Family(name, f"the {where} of {asked}", form, partial(_function, name), (f"f.{asked}",))
-            for name, (asked, where, form) in CHANGED_FUNCTIONS.items()
-        ),
+        *_of_functions(),
         Family("sigmoid-as-hard-sigmoid-of-slope", "sigmoid", _HARD, _hard_sigmoid, ("f.sigmoid",)),
         Family(
             "clip-scaled",
@@ -167,6 +161,7 @@ _FAR = np.array([9.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0, 48.0, 64.0, 128.0, 256
 KNOTS = np.array([*-_FAR[::-1], *np.linspace(-8.0, 8.0, 65), *_FAR])
 """The arguments between which a curve is straight."""
 _CURVE = "-and-curve="
+_Right = Callable[[Array], Array]
 
 
 def with_curve(asked: str, heights: Sequence[float]) -> Variant:
@@ -192,3 +187,20 @@ def heights_of(name: str) -> tuple[str, Array]:
 def is_curved(name: str) -> bool:
     """Whether a function of this name is one with a curve added."""
     return _CURVE in name
+
+
+@lru_cache(maxsize=1024)
+def changed_function(name: str) -> tuple[str, Callable[[_Right, Array], Array]]:
+    """Find the function that has been changed, by the changed one's name, and how.
+
+    What is computed in its place is made from it and from pre-activations.
+    """
+    if is_curved(name):
+        asked, heights = heights_of(name)
+        return asked, lambda right, a: right(a) + np.interp(a, KNOTS, heights)
+    family, _, text = name.rpartition("=")
+    form, number = FAMILIES[family].form, float(text)
+    asked, where, _ = family.rsplit("-", 2)
+    if where == "argument":
+        return asked, lambda right, a: right(form.of(a, number))
+    return asked, lambda right, a: form.of(right(a), number)
