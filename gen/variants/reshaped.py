@@ -6,7 +6,9 @@ letter: d, b, t for direction, batch and time, and f for the features.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs
@@ -27,28 +29,37 @@ def _reshaped(array: Array, role: str, made: str, taken: str) -> Array:
     return result.transpose(0, *[1 + taken.index(axis) for axis in shared])
 
 
-def _variant(name: str, own: str, other: str) -> Variant:
-    """Of a tensor that has its axes in the order `own`, taken for or made in the order `other`."""
-    role = name.lower()
-    given = role in ("x", "h0")
-    made, taken = (own, other) if given else (other, own)
-    orders = (f"({', '.join(_WORDS[axis] for axis in order)})" for order in (made, taken))
+def _reshaping(**orders: tuple[str, str]) -> dict[str, Any]:
+    """Reshape tensors, by role, from one order of axes to another; these are fields of Variant."""
+
+    def each(given: GruInputs | Evaluated, *roles: str) -> Iterator[Array]:
+        for role in roles:
+            yield _reshaped(getattr(given, role), role, *orders.get(role, ("", "")))
 
     def read(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-        x = _reshaped(inputs.x, role, made, taken) if role == "x" else inputs.x
-        h0 = _reshaped(inputs.h0, role, made, taken) if role == "h0" else inputs.h0
+        x, h0 = each(inputs, "x", "h0")
         return replace(inputs, x=x, h0=h0)
 
     def handed_out(seen: Evaluated) -> Outputs:
-        y = _reshaped(seen.y, role, made, taken) if role == "y" else seen.y
-        return y, _reshaped(seen.ho, role, made, taken) if role == "ho" else seen.ho
+        y, ho = each(seen, "y", "ho")
+        return y, ho
 
+    return {
+        "inputs": read if {"x", "h0"} & orders.keys() else None,
+        "outputs": handed_out if {"y", "ho"} & orders.keys() else None,
+    }
+
+
+def _variant(name: str, own: str, other: str) -> Variant:
+    """Of a tensor that has its axes in the order `own`, taken for or made in the order `other`."""
+    role = name.lower()
+    made, taken = (own, other) if role in ("x", "h0") else (other, own)
+    orders = (f"({', '.join(_WORDS[axis] for axis in order)})" for order in (made, taken))
     return Variant(
         f"{name}-{made}-as-{taken}",
         f"{{{role}}} reshaped from {' to '.join(orders)} instead of transposed",
         needs=(f"{role}.{own}",),
-        inputs=read if given else None,
-        outputs=None if given else handed_out,
+        **_reshaping(**{role: (made, taken)}),
     )
 
 
@@ -70,34 +81,13 @@ LAYOUT_VARIANTS = (
 )
 """Named by the order in which an array is made, and that in which it is taken. The operator's own is
 the first of an input's, the second of an output's."""
-
-
-def _batch_not_first(*names: str) -> Variant:
-    """Make several of these at once: the operator's form that has the batch first is not known."""
-    each = [one for one in LAYOUT_VARIANTS if one.name in names]
-
-    def read(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
-        for one in each:
-            inputs = one.inputs(inputs, s) if one.inputs else inputs
-        return inputs
-
-    def handed_out(seen: Evaluated) -> Outputs:
-        for one in each:
-            y, ho = one.outputs(seen) if one.outputs else (seen.y, seen.ho)
-            seen = replace(seen, y=y, ho=ho)
-        return seen.y, seen.ho
-
-    return Variant(
+UNLISTED_LAYOUTS = (
+    Variant(
         "batch-not-first",
         "{x} reshaped from (batch, time) to (time, batch) instead of transposed, {h0} likewise, and {outputs} back",
-        needs=tuple(need for one in each for need in one.needs),
-        inputs=read,
-        outputs=handed_out,
-    )
-
-
-UNLISTED_LAYOUTS = (
-    _batch_not_first("X-bt-as-tb", "h0-bd-as-db", "Y-tdb-as-btd", "Ho-db-as-bd"),
+        needs=("x.bt", "h0.bd", "y.btd", "ho.bd"),  # the form that has the batch first is not known
+        **_reshaping(x=("bt", "tb"), h0=("bd", "db"), y=("tdb", "btd"), ho=("db", "bd")),
+    ),
     replace(_variant("Y", "tbdf", "tbfd"), needs=("axis.direction", "axis.time")),
 )
 """The same, in no catalogue: all tensors at once, and hidden units of the directions in turns."""
