@@ -25,12 +25,13 @@ def unclipped(s: StackedSemantics) -> StackedSemantics:
     return replace(s, clip=np.full_like(s.clip, np.inf))
 
 
-def _both_sides(value: Array, clip: Array) -> Array:
+def both_sides(value: Array, clip: Array) -> Array:
+    """Clip to [-clip, clip]."""
     return np.asarray(np.clip(value, -clip, clip))
 
 
 def clipping(
-    *names: str, how: Callable[[Array, Array], Array] = _both_sides
+    *names: str, how: Callable[[Array, Array], Array] = both_sides
 ) -> dict[str, Expression]:
     """Clip quantities."""
 
@@ -138,7 +139,7 @@ CELL_VARIANTS = (
     clipped("clip-state-instead", "the state clipped instead of the pre-activations", clipping("state")),
     Variant("clip-state-too", "the state clipped too", needs=("clip",), quantities=clipping("state")),
     Variant("clip-inner-term", "the inner term Ht-1*(Rh^T) + Rbh clipped too",
-            needs=("clip", "reset_after"), quantities={"u": lambda q: _both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"]}),
+            needs=("clip", "reset_after"), quantities={"u": lambda q: both_sides(q["u"], q["clip"]) if "p_u" in q else q["u"]}),
     Variant("activations-ignored", "activations ignored, sigmoid and tanh used", needs=("f.chosen",), links=IGNORED,
             semantics=named(lambda _: SIGMOID, lambda _: TANH)),
     Variant("f-ignored", "the activation of the gates ignored, sigmoid used for z and r", needs=("f.chosen",), links=IGNORED,

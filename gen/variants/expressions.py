@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from .cell import (
     PRE_ACTIVATIONS,
     SIGMOID,
     as_written,
+    both_sides,
     by_position,
     clipped,
     clipping,
@@ -52,11 +52,6 @@ def _blended(name: str, formula: str, blend: Expression) -> Variant:
     )
 
 
-def _activated(name: str, of: str, function: str) -> dict[str, Expression]:
-    """Apply the function `f` or `g` to the quantity `of`, to give the one called `name`."""
-    return {name: lambda q: q["activation"](q[function], q[of], q["clip"])}
-
-
 def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
     """Keep gates as they were in a step before."""
     known = {name: getattr(before, name) for name in gates}
@@ -78,10 +73,6 @@ def _in_place(
     return advance
 
 
-def _sigmoid(a: str, q: Quantities) -> Array:
-    return np.asarray(q["activation"](SIGMOID, q[a], q["clip"]))
-
-
 def _first_of_directions(function: str, s: StackedSemantics) -> StackedSemantics:
     """Take the first direction's function, `f` or `g`, for all directions."""
     each = getattr(s, function)
@@ -95,10 +86,6 @@ def _through(change: Callable[[Array], Array], *names: str) -> dict[str, Express
         return lambda q: change(q[name])
 
     return {name: of(name) for name in names}
-
-
-def _only_clipped(a: str, q: Quantities) -> Array:
-    return np.asarray(np.clip(q[a], -q["clip"], q["clip"]))
 
 
 def _state_overwritten(
@@ -126,6 +113,18 @@ _GATES = {
 }
 """Gates and candidate: of which pre-activation, and with which function; and in words."""
 
+_ACTIVATED: Mapping[str, tuple[str, str, tuple[str, ...], Callable[..., Array]]] = {
+    "activated-twice": ("the activation of {} applied twice", "zrt", (),
+                        lambda gate, _, function, q: q["activation"](q[function], q[gate], q["clip"])),
+    "not-activated": ("the activation of {} left out", "zrt", (),
+                      lambda _, a, __, q: both_sides(q[a], q["clip"])),
+    "bare": ("the activation of {} left out, and its clip", "zrt", ("clip",), lambda _, a, __, q: q[a]),
+    "with-g": ("the activation of the candidate used for {} too", "zr", (),
+               lambda _, a, __, q: q["activation"](q["g"], q[a], q["clip"])),
+    "ignores-activation": ("sigmoid always used as the function of {}", "zr", ("f.chosen",),
+                           lambda _, a, __, q: q["activation"](SIGMOID, q[a], q["clip"])),
+}  # fmt: skip
+"""How gates and the candidate are activated: in words, which of them, what that needs, and what they are."""
 _PRODUCTS = {f"p_{gate}": f"the recurrent part of {QUANTITIES[f'a_{gate}']}" for gate in "zr"}
 _ROWS: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
     "of-first-row": ("the first row of the batch, for all rows", lambda v: np.broadcast_to(v[..., :1, :], v.shape)),
@@ -143,38 +142,16 @@ EXPRESSIONS = (
             quantities={"state": lambda q: q["h"]}),
     Variant("state-zero", "the state left zero", quantities={"state": lambda q: 0 * q["h"]}),
     Variant("state-g", "the activation of the candidate applied to the new state too",
-            quantities=_activated("state", "state", "g")),
+            quantities={"state": lambda q: q["activation"](q["g"], q["state"], q["clip"])}),
     Variant("z-for-r", "the update gate used where the reset gate belongs", quantities={"r": lambda q: q["z"]}),
     *(
         Variant(f"{gate}-squared", f"{QUANTITIES[gate]} applied twice", quantities=_through(np.square, gate))
         for gate in ("z", "r")
     ),
     *(
-        Variant(f"{gate}-activated-twice", f"the activation of {words} applied twice",
-                quantities=_activated(gate, gate, function))
-        for gate, (_, function, words) in _GATES.items()
-    ),
-    *(
-        Variant(f"{gate}-not-activated", f"the activation of {words} left out",
-                quantities={gate: partial(_only_clipped, a)})
-        for gate, (a, _, words) in _GATES.items()
-    ),
-    *(
-        Variant(f"{gate}-bare", f"the activation of {words} left out, and its clip", needs=("clip",),
-                quantities={gate: itemgetter(a)})
-        for gate, (a, _, words) in _GATES.items()
-    ),
-    *(
-        Variant(f"{gate}-with-g", f"the activation of the candidate used for {words} too",
-                quantities=_activated(gate, a, "g"))
-        for gate, (a, function, words) in _GATES.items()
-        if function == "f"
-    ),
-    *(
-        Variant(f"{gate}-ignores-activation", f"sigmoid always used as the function of {words}", needs=("f.chosen",),
-                quantities={gate: partial(_sigmoid, a)})
-        for gate, (a, function, words) in _GATES.items()
-        if function == "f"
+        Variant(f"{gate}-{how}", about.format(words), needs=needs, quantities={gate: partial(made, gate, a, function)})
+        for how, (about, gates, needs, made) in _ACTIVATED.items()
+        for gate, (a, function, words) in _GATES.items() if gate in gates
     ),
     *(
         Variant(f"{function}-of-first-direction", f"the first direction's activation of {words} used for both",
