@@ -50,10 +50,9 @@ class Elements:
 
     def masks(self, wanted: Container[str]) -> Iterator[tuple[str, Array]]:
         """Yield the masks of places without a number, by their names in those of variants."""
-        known = OF_STATES if np.isnan(self.time).all() else PLACES
-        for (values, _), names in zip(places(self), _NAMES, strict=True):
-            for name, sign in names.items():
-                if name in wanted and name in known:
+        for values, words in places(self):
+            for sign, one in words.items():
+                if (name := _name_of(one)) in wanted and not np.isnan(values).all():
                     yield name, _COMPARE[sign](values, 1)
 
     def mask(self, place: str) -> Array:
@@ -164,6 +163,7 @@ def _any(hidden: int, steps: int) -> Elements:
     return elements_of(inputs, meant, steps)
 
 
+@cache
 def _name_of(words: str) -> str:
     return re.sub(r"\W+", "-", re.sub("^(in |at )?(the )?", "", words))
 
@@ -179,11 +179,6 @@ def _words(steps: int) -> dict[str, str]:
 
 PLACES, OF_STATES = _words(1), _words(0)
 """The words of places without a number, by name: of Y, and of Ho, which has none of steps."""
-_NAMES = [
-    {_name_of(words): sign for sign, words in each.items() if PLACES.get(_name_of(words)) == words}
-    for _, each in places(_any(1, 1))
-]
-"""By each of `places`, the names of those without a number, and how they compare."""
 
 
 @cache
