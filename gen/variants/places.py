@@ -191,29 +191,13 @@ _NAME = re.compile(r"(constant|unwritten(?:-Y|-Ho|-state)?)-([^=]+)(?:=(.+))?")
 """What is filled, the name of a place, and the constant if that is not NaN."""
 
 
-def _split(name: str) -> tuple[str, str, float]:
+def unwritten(name: str) -> Variant:
+    """Make the variant of a name: what is filled, the place, and `=` and the constant, or NaN."""
     found = _NAME.fullmatch(name)
     if not found:
         raise KeyError(name)
     start, place, number = found.groups()
-    return start, place, float(number or "nan")
-
-
-def filled(name: str, role: str, at: Elements) -> Array:
-    """Mask the elements of an output (y or ho) that the variant of a name fills."""
-    start, place, _ = _split(name)
-    if role == {"unwritten-Y": "ho", "unwritten-Ho": "y"}.get(start):
-        return np.zeros((1, 1, 1, 1), bool)
-    mask = at.mask(place)
-    if start == "unwritten-state":
-        later = at.number[..., None] > 0 if role == "y" else at.lengths > 1
-        return ~at.padding & (later & mask.any(axis=-1, keepdims=True) | ~later & mask)
-    return mask
-
-
-def unwritten(name: str) -> Variant:
-    """Make the variant of a name: what is filled, the place, and `=` and the constant, or NaN."""
-    start, place, value = _split(name)
+    value = float(number or "nan")
     constant = "NaN" if math.isnan(value) else f"{value:g}" if value else "zero"
     known = PLACES if start == "unwritten-Y" else OF_STATES
     of = {"unwritten-Y": "{y}", "unwritten-Ho": "{ho}"}.get(start, "{outputs}")
@@ -223,14 +207,24 @@ def unwritten(name: str) -> Variant:
     if start != "constant" and value:
         words += ", as if never written"
 
+    def filled(role: str, at: Elements) -> Array:
+        """Mask the elements of an output (y or ho) that are filled."""
+        if role == {"unwritten-Y": "ho", "unwritten-Ho": "y"}.get(start):
+            return np.zeros((1, 1, 1, 1), bool)
+        mask = at.mask(place)
+        if start == "unwritten-state":
+            later = at.number[..., None] > 0 if role == "y" else at.lengths > 1
+            return ~at.padding & (later & mask.any(axis=-1, keepdims=True) | ~later & mask)
+        return mask
+
     def last(seen: Evaluated) -> Array:
         at = elements_of(seen.inputs, seen.semantics)
-        return np.where(filled(name, "ho", at), value, seen.ho)
+        return np.where(filled("ho", at), value, seen.ho)
 
     def outputs(seen: Evaluated) -> Outputs:
         flat = seen.y.reshape(*seen.y.shape[:2], -1, seen.y.shape[-1])
         at = elements_of(seen.inputs, seen.semantics, seen.y.shape[-2])
-        return np.where(filled(name, "y", at), value, flat).reshape(seen.y.shape), last(seen)
+        return np.where(filled("y", at), value, flat).reshape(seen.y.shape), last(seen)
 
     needs = () if start in ("constant", "unwritten") else ("y", "ho")
     return Variant(name, words, needs=needs, outputs=outputs, last=last, fills=True)
