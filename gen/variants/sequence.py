@@ -151,10 +151,8 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
 
 def _last_of_mask(seen: Evaluated) -> Array:
     """Take zeros as the last Y where zeros are asked for, and the last step of the axis is masked."""
-    there = mask_of(seen.inputs.lengths, seen.inputs.starts, seen.y.shape[-2])[:, None, ..., None]
-    there = turned(seen.semantics, np.repeat(there, seen.y.shape[1], axis=1))[..., -1, :]
     zeros = is_word(seen.semantics, "y_padding", "zeros", 3)
-    return np.where(zeros & ~there, 0.0, seen.ho)
+    return np.where(zeros & _past(seen)[..., -1, :], 0.0, seen.ho)
 
 
 def _ho_at(place: Callable[[Array, int, Array], Array]) -> Callable[[Evaluated], Outputs]:
