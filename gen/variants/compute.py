@@ -73,16 +73,11 @@ class _Changed:
         return next((v.advance for v in self.variants if v.advance), None)
 
     @property
-    def mixes_rows(self) -> bool:
-        """Whether a step takes something of another row: then no row is left out."""
-        return any(v.mixes_rows for v in self.variants)
-
-    @property
     def key(self) -> tuple[Any, ...]:
         """What must be the same of all that is stacked."""
         agreed = _agreed(self.meant)
         parts = frozenset(self.inputs.b)
-        return (*agreed, parts, id(self.arithmetic), id(self.advance), self.mixes_rows)
+        return (*agreed, parts, id(self.arithmetic), id(self.advance))
 
     @property
     def bytes(self) -> int:
@@ -163,7 +158,7 @@ def _run(together: Sequence[_Changed]) -> Iterator[Outputs]:
         inputs,
         alter=alter,
         advance=advance(arithmetic, semantics, alter) if advance else None,
-        every_row=together[0].mixes_rows,
+        every_row=True,  # some take something of other rows
     )
     return ((y[at], ho[at]) for at in rows)
 

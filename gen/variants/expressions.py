@@ -186,7 +186,7 @@ EXPRESSIONS = (
     Variant("a_h-through-sigmoid", "the candidate's pre-activation taken through sigmoid first",
             quantities={"a_h": lambda q: q["activation"](SIGMOID, q["a_h"], np.inf)}),
     *(
-        Variant(f"{name}-{row}", f"{what} taken from {whose}", mixes_rows=True, quantities=_through(taken, name))
+        Variant(f"{name}-{row}", f"{what} taken from {whose}", between_steps=True, quantities=_through(taken, name))
         for name, what in (QUANTITIES | _PRODUCTS).items() if name not in ("z", "r", "t")  # a gate's is its a's
         for row, (whose, taken) in _ROWS.items()
     ),

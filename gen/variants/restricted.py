@@ -98,5 +98,4 @@ def in_direction(variant: Variant, place: str) -> Variant:
         quantities={},
         advance=None,
         outputs=outputs,
-        mixes_rows=False,
     )

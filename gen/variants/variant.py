@@ -82,10 +82,9 @@ class Variant:
 
     Each change is None where there is none. `quantities` has what quantities of a step become; `advance` takes
     the steps in another way, made from the arithmetic, what is meant and what is altered. `last` is what an
-    output holds that is the last state alone, where that is not ho. `between_steps` says that the inputs or
-    the semantics are changed in what no single step tells: the first state, or which steps are taken and of
-    what; `mixes_rows` that a row's step takes something of another row. One that `replaces` an
-    input (x, lengths) undoes some of another one that does.
+    output holds that is the last state alone, where that is not ho. `between_steps` says that the change is one
+    that no single step of a row tells: of the first state, of which steps are taken and of what, or of what
+    a step takes of another row. One that `replaces` an input (x, lengths) undoes some of another one that does.
 
     An approximation says which `function` it approximates, with what largest `error`; a loss of precision
     the required classes that it is `worse_than`, and the `arithmetic` it computes in. One that `jumps`
@@ -108,7 +107,6 @@ class Variant:
     outputs: Callable[[Evaluated], Outputs] | None = None
     last: Callable[[Evaluated], Array] | None = None
     between_steps: bool = False
-    mixes_rows: bool = False
     replaces: str = ""
     arithmetic: Any = None
     function: str = ""
@@ -124,13 +122,13 @@ class Variant:
     @property
     def within_a_step(self) -> bool:
         """Whether a step from a known state tells it: nothing is changed but inputs, and what a step does."""
-        return not (self.outputs or self.last or self.between_steps or self.mixes_rows)
+        return not (self.outputs or self.last or self.between_steps)
 
     @property
     def of_outputs_alone(self) -> bool:
         """Whether it leaves all steps as they are, and changes what is handed out."""
         changes = (self.inputs, self.semantics, self.quantities, self.advance, self.arithmetic)
-        return not any(changes) and not self.mixes_rows
+        return not any(changes)
 
     def means_something_for(self, operator: Operator) -> bool:
         """Whether the operator has what the variant is about."""
