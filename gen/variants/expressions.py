@@ -28,7 +28,7 @@ from .cell import (
     unclipped,
 )
 from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
-from .variant import Expression, Quantities, Variant
+from .variant import Expression, Variant
 
 QUANTITIES = {
     "a_z": "the update gate's pre-activation",
@@ -44,12 +44,6 @@ QUANTITIES = {
     "state": "the new state Ht",
 }
 """The quantities of a step, in words."""
-
-
-def _blended(name: str, formula: str, blend: Expression) -> Variant:
-    return Variant(
-        f"blend-{name}", f"the new state computed as Ht = {formula}", quantities={"state": blend}
-    )
 
 
 def _keeping(gates: tuple[str, ...], before: Step, alter: Alter) -> Alter:
@@ -102,10 +96,6 @@ def _state_overwritten(
     return advance
 
 
-def _inputs_scaled_by_reset(q: Quantities) -> Array:
-    return np.asarray(q["r"] * (q["a_h"] - q["p_h"]) + q["p_h"])
-
-
 _GATES = {
     "z": ("a_z", "f", "the update gate"),
     "r": ("a_r", "f", "the reset gate"),
@@ -134,10 +124,10 @@ _ROWS: Mapping[str, tuple[str, Callable[[Array], Array]]] = {
 """Other rows of a quantity, (…, rows, hidden): in words, and what it is then."""
 
 EXPRESSIONS = (
-    _blended("(1-r)t+rh", "(1 - rt) (.) ht + rt (.) Ht-1",
-             lambda q: (1 - q["r"]) * q["t"] + q["r"] * q["h"]),
-    _blended("twice", "(1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
-             lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]),
+    Variant("blend-(1-r)t+rh", "the new state computed as Ht = (1 - rt) (.) ht + rt (.) Ht-1",
+            quantities={"state": lambda q: (1 - q["r"]) * q["t"] + q["r"] * q["h"]}),
+    Variant("blend-twice", "the new state computed as Ht = (1 - zt) (.) ((1 - zt) (.) ht + zt (.) Ht-1) + zt (.) Ht-1",
+            quantities={"state": lambda q: (1 - q["z"]) * q["state"] + q["z"] * q["h"]}),
     Variant("state-kept-as-it-was", "the state left as it was before the step",
             quantities={"state": lambda q: q["h"]}),
     Variant("state-zero", "the state left zero", quantities={"state": lambda q: 0 * q["h"]}),
@@ -163,7 +153,7 @@ EXPRESSIONS = (
     Variant("parameters-as-written", "{clip}, {alpha} and {beta} taken as decimal numbers, not as the float32 numbers that they are",
             needs=("clip", "alpha"), owners=("onnx",), ledger="parameter-type", semantics=as_written),
     Variant("reset-of-sum", "rt multiplies the input's product and the bias of the candidate too", needs=("reset",),
-            quantities={"a_h": _inputs_scaled_by_reset}),
+            quantities={"a_h": lambda q: q["r"] * (q["a_h"] - q["p_h"]) + q["p_h"]}),
     Variant("reset-of-input", "rt multiplies the input's product of the candidate too",
             quantities={"x_h": lambda q: q["r"] * q["x_h"]}),
     Variant("reset-again", "the recurrent part of the candidate multiplied by rt again, after the product",
