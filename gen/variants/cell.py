@@ -113,6 +113,11 @@ def as_written(s: StackedSemantics) -> StackedSemantics:
     return replace(named(written, written)(s), clip=np.vectorize(_decimal)(s.clip))
 
 
+def of_first_direction(functions: str, s: StackedSemantics) -> StackedSemantics:
+    """Take the first direction's functions, `f`, `g` or both, for all directions."""
+    return replace(s, **{one: getattr(s, one)[:1] * len(s.directions) for one in functions})
+
+
 CELL_VARIANTS = (
     Variant("lbr-ignored", "the reset gate applied before the product although {after_asked}",
             needs=("reset",), links=LINEAR_BEFORE_RESET, semantics=lambda s: replace(s, reset_after=False)),
@@ -153,8 +158,7 @@ CELL_VARIANTS = (
     Variant("second-activation-for-both", "the activation of the candidate used for the gates too",
             semantics=lambda s: replace(s, f=s.g)),
     Variant("activations-of-first-direction", "the first direction's activations used for both",
-            needs=("f.per_direction",),
-            semantics=lambda s: replace(s, f=(s.f[0],) * len(s.f), g=(s.g[0],) * len(s.g))),
+            needs=("f.per_direction",), semantics=partial(of_first_direction, "fg")),
     Variant("thresholded-relu-default-zero", "0 taken for the default alpha of ThresholdedRelu, which is 1",
             needs=("alpha", "f.thresholded-relu"),
             semantics=named(*[lambda one: RELU if one == DEFAULTS["thresholded-relu"] else one] * 2)),

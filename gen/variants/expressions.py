@@ -7,7 +7,6 @@ them: they are tried where nothing in the catalogue explains a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,7 @@ from .cell import (
     by_position,
     clipped,
     clipping,
+    of_first_direction,
     unclipped,
 )
 from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
@@ -65,12 +65,6 @@ def _in_place(
         return new
 
     return advance
-
-
-def _first_of_directions(function: str, s: StackedSemantics) -> StackedSemantics:
-    """Take the first direction's function, `f` or `g`, for all directions."""
-    each = getattr(s, function)
-    return replace(s, **{function: each[:1] * len(each)})
 
 
 def _through(change: Callable[[Array], Array], *names: str) -> dict[str, Expression]:
@@ -145,7 +139,7 @@ EXPRESSIONS = (
     ),
     *(
         Variant(f"{function}-of-first-direction", f"the first direction's activation of {words} used for both",
-                needs=("f.per_direction",), semantics=partial(_first_of_directions, function))
+                needs=("f.per_direction",), semantics=partial(of_first_direction, function))
         for function, words in (("f", "the gates"), ("g", "the candidate"))
     ),
     Variant("parameters-by-position", "{alpha} and {beta} taken by the position of the activation, not consumed by "
