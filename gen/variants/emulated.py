@@ -1,7 +1,7 @@
 """The GRU in narrower arithmetic, emulated in numpy: what real kernels round, and where.
 
-Each is an arithmetic for `gen.gru`, which holds the equations; here is only what rounds how. An
-`Emulated` with the defaults is the GRU in numpy float32.
+Each is an arithmetic for `gen.gru`, which holds the equations; here is only what rounds how, and
+the variants that do. An `Emulated` with the defaults is the GRU in numpy float32.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation
 from ..stacks import Float64
+from .variant import Variant
 
 BFLOAT16: Any = ml_dtypes.bfloat16
 Rounding = Callable[[Array], Array]
@@ -121,3 +122,27 @@ class Emulated(Float64):
     def blend(self, z: Array, t: Array, h: Array) -> Array:
         """(1 - z)·t + z·h, gone through `kept`."""
         return self.kept(super().blend(z, t, h))
+
+
+def _losing(
+    name: str, about: str, arithmetic: Emulated, than: tuple[str, ...] = ("float64", "float32")
+) -> Variant:
+    """Make the variant that computes in an arithmetic, which is worse `than` some required classes."""
+    return Variant(name, about, kind="precision", worse_than=than, arithmetic=arithmetic)
+
+
+PRECISION_VARIANTS = (
+    _losing("float32-arithmetic", "computed in float32", Emulated(), ("float64",)),
+    _losing("float16-accumulation", "products accumulated in float16", Emulated(multiply=in_float16)),
+    _losing("tf32-products", "the operands of products cut to TF32", Emulated(operand=cut_to_tf32)),
+    _losing("bfloat16-products", "the operands of products rounded to bfloat16", Emulated(operand=to_bfloat16)),
+    _losing("float16-state", "the state rounded to float16 at every step", Emulated(kept=to_float16)),
+    _losing("bfloat16-state", "the state rounded to bfloat16 at every step", Emulated(kept=to_bfloat16)),
+)  # fmt: skip
+"""All operations in a narrower type, the operands of products, or the state."""
+UNLISTED_PRECISION = (
+    _losing("operands-rounded-to-tf32", "the operands of products rounded to TF32", Emulated(operand=to_tf32)),
+    _losing("operands-cut-to-bfloat16", "the operands of products cut to bfloat16", Emulated(operand=cut_to_bfloat16)),
+    _losing("operands-rounded-to-float16", "the operands of products rounded to float16", Emulated(operand=to_float16)),
+)  # fmt: skip
+"""The same, in no catalogue."""

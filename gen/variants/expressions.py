@@ -27,7 +27,7 @@ from .cell import (
     of_first_direction,
     unclipped,
 )
-from .emulated import TYPES, Emulated, Rounding, cut_to_bfloat16, to_float16, to_tf32
+from .emulated import TYPES, UNLISTED_PRECISION, Rounding
 from .variant import Expression, Variant
 
 QUANTITIES = {
@@ -215,14 +215,6 @@ NARROWER = (
                 advance=partial(_read_narrow, rounding))
         for kind, (rounded, rounding) in TYPES.items()
     ),
-    *(
-        Variant(f"operands-{name}", f"the operands of products {rounded}", kind="precision",
-                worse_than=("float64", "float32"), arithmetic=Emulated(operand=rounding))
-        for name, rounded, rounding in (
-            ("rounded-to-tf32", "rounded to TF32", to_tf32),
-            ("cut-to-bfloat16", "cut to bfloat16", cut_to_bfloat16),
-            ("rounded-to-float16", "rounded to float16", to_float16),
-        )
-    ),
+    *UNLISTED_PRECISION,
 )  # fmt: skip
 """Every quantity of a step; the state where a step reads it; the operands of all products."""
