@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import permutations
 from typing import Any, Literal
 
 from ...cases.dtypes import Array
@@ -75,10 +76,9 @@ class Variant:
 
     `about` completes the sentence "explained by: …"; what an operator has names of its own for stands
     in it as {b}, {lengths} …, see `about_for`. `needs` names what an operator must have for the
-    variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's), `order`
-    the order of gates that must not be its own. `links` are reports of real implementations that were
-    wrong in this way, `ledger` the entry of a reading, or of the point that a misreading gets wrong where
-    a text is silent on it.
+    variant to mean anything there, see `traits`, `owners` whose it must be (none: anyone's). `links`
+    are reports of real implementations that were wrong in this way, `ledger` the entry of a reading, or
+    of the point that a misreading gets wrong where a text is silent on it.
 
     Each change is None where there is none. `quantities` has what quantities of a step become; `advance` takes
     the steps in another way, made from the arithmetic, what is meant and what is altered. `last` is what an
@@ -97,7 +97,6 @@ class Variant:
     kind: Kind = "misreading"
     needs: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
-    order: str = ""
     ledger: str = ""
     links: tuple[str, ...] = ()
     inputs: Callable[[GruInputs, StackedSemantics], GruInputs] | None = None
@@ -132,11 +131,8 @@ class Variant:
 
     def means_something_for(self, operator: Operator) -> bool:
         """Whether the operator has what the variant is about."""
-        return (
-            traits(operator).issuperset(self.needs)
-            and (not self.owners or operator.owner in self.owners)
-            and (not self.order or self.order != gate_order(operator))
-        )
+        anyones = not self.owners or operator.owner in self.owners
+        return anyones and traits(operator).issuperset(self.needs)
 
 
 class _Words(dict[str, str]):
@@ -172,8 +168,9 @@ def traits(operator: Operator) -> frozenset[str]:
     be applied after the product; an axis (`axis.time`); a part of a bias (`b.rh`), `b.six` where all
     six are one tensor's, `b.more` where more than three are; an activation that may be asked for
     (`f.tanh`), `f.chosen` where an attribute chooses it, `f.per_direction` where each direction has its
-    own; `lengths.0` for rows of length 0; `mask` where a mask says which steps there are; `y.time` or `y.processing`, the order of Y;
-    `y.bdt` where a tensor has the axes batch, direction and time in that order in some form.
+    own; `lengths.0` for rows of length 0; `mask` where a mask says which steps there are; `y.time` or
+    `y.processing`, the order of Y; `y.bdt` where a tensor has the axes batch, direction and time in that
+    order in some form; `not.zrh` where the gates have another order.
     """
     tensors = (*operator.inputs, *operator.outputs)
     has: set[str] = {t.role for t in tensors} | {a.sets for a in operator.attributes}
@@ -202,11 +199,8 @@ def traits(operator: Operator) -> frozenset[str]:
     has |= {"lengths.0" for t in tensors if t.role == "lengths" and not t.least}
     if operator.masked:
         has.add("mask")
+    [weights] = [t for t in operator.inputs if t.role == "w"]
+    orders = {"".join(order) for order in permutations("zrh")}
+    has |= {f"not.{order}" for order in orders - {"".join(weights.forms[0].parts)}}
     has.add(f"y.{operator.always.get('y_order', 'time')}")
     return frozenset(has)
-
-
-def gate_order(operator: Operator) -> str:
-    """Find the order in which the operator stacks the gates, such as zrh."""
-    [weights] = [t for t in operator.inputs if t.role == "w"]
-    return "".join(weights.forms[0].parts)

@@ -53,8 +53,7 @@ def _gate_orders() -> Iterator[Variant]:
             yield Variant(
                 f"{name}gate-order-{order}",
                 f"the gates of {words} read in the order {', '.join(order)}",
-                needs=NEEDS.get(fields, ()),
-                order=order,
+                needs=(*NEEDS.get(fields, ()), f"not.{order}"),
                 links=GATE_ORDER,
                 inputs=on(fields, partial(_reordered, order)),
             )
