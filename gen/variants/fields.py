@@ -6,7 +6,7 @@ the cases that are stacked on the first axis, then directions, hidden units and,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -59,6 +59,21 @@ def each(fields: str, gates: str, changed: Callable[[Array], Array]) -> Change:
         return {part: changed(a) if part[-1] in gates else a for part, a in given.items()}
 
     return on(fields, change)
+
+
+def sums(**terms: str) -> Change:
+    """Make parts of the bias the sums of parts, such as wh="wh rh"; nothing where one of them lacks."""
+    needed = {*terms, *" ".join(terms.values()).split()}
+
+    def change(b: Arrays) -> Arrays:
+        if not b.keys() >= needed:
+            return b
+        return b | {
+            part: sum((b[one].astype(np.float64) for one in of.split()), np.zeros(b[part].shape))
+            for part, of in terms.items()
+        }
+
+    return on("b", change)
 
 
 def _whole_groups(width: int, m: Array, none: float = np.inf) -> Array:
@@ -149,19 +164,14 @@ def _copies() -> Iterator[Variant]:
                 needs=("b.wz",),
                 inputs=on("b", partial(_taken, twice)),
             )
-            for factor, ending in ((0.0, "left out"), (2.0, "doubled")):
-                if factor or gates not in ("zrh", "h"):  # the catalogue has these
+            for times, ending in ((0, "left out"), (2, "doubled")):
+                if times or gates not in ("zrh", "h"):  # the catalogue has these
                     yield Variant(
                         f"{one}b-{gates}-{ending.replace(' ', '-')}",
                         f"the {what} bias of {words} {ending}",
                         needs=("b.wz",),
-                        inputs=on("b", partial(_multiplied, [one + g for g in gates], factor)),
+                        inputs=sums(**{one + g: f"{one}{g} " * times for g in gates}),
                     )
-
-
-def _multiplied(names: Sequence[str], factor: float, parts: Arrays) -> Arrays:
-    """Multiply some parts by a factor, as far as they are there."""
-    return parts | {name: factor * parts[name] for name in names if name in parts}
 
 
 def _in_eight_bits(gates: str, axes: tuple[int, ...], parts: Arrays) -> Arrays:

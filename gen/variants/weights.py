@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...cases.dtypes import Array, Arrays
-from .fields import FIELD_WORDS, GATES, NEEDS, Change, each, on, scale_column, transposed
+from .fields import FIELD_WORDS, GATES, NEEDS, each, on, scale_column, sums, transposed
 from .variant import Variant
 
 GATE_ORDER = (
@@ -59,21 +59,6 @@ def _gate_orders() -> Iterator[Variant]:
             )
 
 
-def _sums(**terms: str) -> Change:
-    """Make parts of the bias the sums of parts, such as wh="wh rh"; nothing where one of them lacks."""
-    needed = {*terms, *" ".join(terms.values()).split()}
-
-    def change(b: Arrays) -> Arrays:
-        if not b.keys() >= needed:
-            return b
-        return b | {
-            part: sum((b[one].astype(np.float64) for one in of.split()), np.zeros(b[part].shape))
-            for part, of in terms.items()
-        }
-
-    return on("b", change)
-
-
 def first_direction(array: Array) -> Array:
     """Put what is of the first direction in the place of every direction, axis 1."""
     return np.broadcast_to(array[:, :1], array.shape)
@@ -83,11 +68,11 @@ _APART = ("b.rh", "reset")
 WEIGHT_VARIANTS = (
     *_gate_orders(),
     Variant("Rbh-outside", "Rbh added outside the product with the reset gate", needs=_APART,
-            links=LINEAR_BEFORE_RESET, inputs=_sums(rh="", wh="wh rh")),
+            links=LINEAR_BEFORE_RESET, inputs=sums(rh="", wh="wh rh")),
     Variant("Wbh-inside", "Wbh added inside the product with the reset gate", needs=_APART,
-            links=LINEAR_BEFORE_RESET, inputs=_sums(rh="wh rh", wh="")),
+            links=LINEAR_BEFORE_RESET, inputs=sums(rh="wh rh", wh="")),
     Variant("Wbh-Rbh-exchanged", "Wbh and Rbh exchanged", ledger="b-order", needs=_APART,
-            links=LINEAR_BEFORE_RESET, inputs=_sums(rh="wh", wh="rh")),
+            links=LINEAR_BEFORE_RESET, inputs=sums(rh="wh", wh="rh")),
     Variant("bias-h-inside", "the candidate's bias put inside the product with the reset gate although {reset_after} is not set",
             needs=("bias_inside", "b.h"), links=LINEAR_BEFORE_RESET,
             inputs=on("b", lambda b: {"rh" if part == "h" else part: values for part, values in b.items()})),
@@ -97,20 +82,20 @@ WEIGHT_VARIANTS = (
                 inputs=each("b", gate, np.zeros_like))
         for gate, words in GATES.items()
     ),
-    Variant("Wbh-ignored", "Wbh ignored", needs=_APART, links=BIAS, inputs=_sums(wh="")),
-    Variant("Rbh-ignored", "Rbh ignored", needs=_APART, links=BIAS, inputs=_sums(rh="")),
+    Variant("Wbh-ignored", "Wbh ignored", needs=_APART, links=BIAS, inputs=sums(wh="")),
+    Variant("Rbh-ignored", "Rbh ignored", needs=_APART, links=BIAS, inputs=sums(rh="")),
     Variant("bias-added-twice", "the biases of z and r added twice, as if {b} had two of each",
-            needs=("b.z",), links=BIAS, inputs=_sums(z="z z", r="r r")),
+            needs=("b.z",), links=BIAS, inputs=sums(z="z z", r="r r")),
     Variant("Wb-ignored", "the input biases Wbz, Wbr and Wbh ignored", needs=("b.wz",), links=BIAS,
-            inputs=_sums(wz="", wr="", wh="")),
+            inputs=sums(wz="", wr="", wh="")),
     Variant("Rb-ignored", "the recurrent biases Rbz, Rbr and Rbh ignored", needs=("b.rz",), links=BIAS,
-            inputs=_sums(rz="", rr="", rh="")),
+            inputs=sums(rz="", rr="", rh="")),
     Variant("bias-sum-but-for-n", "bias taken as the sum of both biases for r and z, but as Rbh for n",
-            needs=("bias_inside", "b.wz"), inputs=_sums(wz="", wr="")),
+            needs=("bias_inside", "b.wz"), inputs=sums(wz="", wr="")),
     Variant("B-as-4H", "the first 4H of {b} read as summed biases of z and r, Wbh and Rbh", needs=("b.six",), links=BIAS,
-            inputs=_sums(rz="", rr="", rh="rz")),
+            inputs=sums(rz="", rr="", rh="rz")),
     Variant("B-interleaved", "{b} read as Wbz, Rbz, Wbr, Rbr, Wbh, Rbh", needs=("b.six",), links=BIAS,
-            inputs=_sums(rz="wr", wr="wh", rr="rz", wh="rr")),
+            inputs=sums(rz="wr", wr="wh", rr="rz", wh="rr")),
     Variant("R-transposed", "{r} transposed", inputs=each("r", "zrh", transposed)),
     Variant("R-transposed-candidate", "the candidate's {r} transposed", inputs=each("r", "h", transposed)),
     Variant("R-transposed-gates", "the {r} of z and r transposed, the candidate's not",
@@ -146,7 +131,7 @@ def _three_apart(b: Arrays) -> Arrays:
 
 
 UNLISTED_WEIGHTS = (
-    Variant("Wbh-for-Rbh", "Wbh used in place of Rbh, too", needs=_APART, inputs=_sums(rh="wh")),
+    Variant("Wbh-for-Rbh", "Wbh used in place of Rbh, too", needs=_APART, inputs=sums(rh="wh")),
     *(
         Variant(f"{fields}-directions-exchanged", f"the {FIELD_WORDS.get(fields, '{w}, {r} and {b}')} of the two directions exchanged",
                 needs=("axis.direction", *NEEDS.get(fields, ())), inputs=each(fields, "zrh", lambda a: a[:, ::-1]))
