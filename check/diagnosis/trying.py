@@ -11,6 +11,7 @@ from ...gen.variants.catalogue import CATALOGUE
 from ...gen.variants.evaluate import can_be_caught
 from ...gen.variants.fields import GROUPS
 from ...gen.variants.known import UNLISTED
+from ...gen.variants.places import units_of
 from ...gen.variants.restricted import UNITS, can_be_restricted, restricted
 from ...gen.variants.sums import with_terms
 from ...gen.variants.variant import Variant
@@ -58,12 +59,11 @@ def in_some_units(steps: Steps) -> Shares:
     pool += [with_terms(f"a_{gates}", {part: -1.0}) for gates in GROUPS for part in "xpb"]
     spreading, hidden = _spreading(steps, pool), steps.seen.shape[-1]
     same: dict[bytes, list[str]] = {}
-    for name, (_, which) in UNITS.items():
-        if 0 < which(hidden).sum() < hidden:
-            same.setdefault(which(hidden).tobytes(), []).append(name)
+    for name in UNITS:
+        if 0 < units_of(name, hidden).sum() < hidden:
+            same.setdefault(units_of(name, hidden).tobytes(), []).append(name)
     for units in same.values():
-        _, which = UNITS[units[0]]
-        elsewhere = (steps.wrong & ~which(hidden)).any(axis=(1, 2, 3))
+        elsewhere = (steps.wrong & ~units_of(units[0], hidden)).any(axis=(1, 2, 3))
         some = spreading if elsewhere.all() else pool
         tried = shares(steps, [(restricted(variant, units[0]),) for variant in some])
         for variant, (_, share) in zip(some, tried, strict=True):

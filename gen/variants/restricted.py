@@ -6,7 +6,6 @@ gate, if that multiplies the state before the product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -19,14 +18,12 @@ from .fields import Change
 from .places import OF_STATES, PLACES, elements_of, units_of
 from .variant import Evaluated, Expression, Outputs, Quantities, Variant
 
-Which = Callable[[int], Array]
-"""Which of some number of hidden units, as a mask."""
-UNITS: dict[str, tuple[str, Which]] = {
-    name: (words, partial(units_of, name))
+UNITS = {
+    name: words
     for name, words in PLACES.items()
     if "hidden-unit" in name and not name.startswith("every")
 }
-"""Some hidden units, by name: in words, and which."""
+"""The places that are some hidden units, in words."""
 
 DIRECTIONS = ("reverse", "forward-direction", "second-direction", "first-direction")
 """The places that are a direction."""
@@ -41,20 +38,19 @@ def can_be_restricted(variant: Variant) -> bool:
 
 def restricted(variant: Variant, units: str) -> Variant:
     """Make the variant of some units alone; it is named `variant@units`."""
-    words, which = UNITS[units]
     return replace(
         variant,
         name=f"{variant.name}@{units}",
-        about=f"{variant.about}, {words}",
-        inputs=partial(_read, variant.inputs, which) if variant.inputs else None,
+        about=f"{variant.about}, {UNITS[units]}",
+        inputs=partial(_read, variant.inputs, units) if variant.inputs else None,
         quantities={
-            one: partial(_changed, one, change, which) for one, change in variant.quantities.items()
+            one: partial(_changed, one, change, units) for one, change in variant.quantities.items()
         },
     )
 
 
-def _read(change: Change, which: Which, given: GruInputs, s: StackedSemantics) -> GruInputs:
-    found, mask = change(given, s), which(given.h0.shape[-1])
+def _read(change: Change, units: str, given: GruInputs, s: StackedSemantics) -> GruInputs:
+    found, mask = change(given, s), units_of(units, given.h0.shape[-1])
 
     def some(before: Arrays, after: Arrays, here: Array) -> Arrays:
         return {part: np.where(here, a, before.get(part, a)) for part, a in after.items()}
@@ -63,8 +59,8 @@ def _read(change: Change, which: Which, given: GruInputs, s: StackedSemantics) -
     return replace(found, x=given.x, w=w, r=r, b=some(given.b, found.b, mask))
 
 
-def _changed(name: str, change: Expression, which: Which, q: Quantities) -> Array:
-    return np.where(which(q[name].shape[-1]), change(q), q[name])
+def _changed(name: str, change: Expression, units: str, q: Quantities) -> Array:
+    return np.where(units_of(units, q[name].shape[-1]), change(q), q[name])
 
 
 def can_be_in_direction(variant: Variant) -> bool:

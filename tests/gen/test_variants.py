@@ -29,6 +29,7 @@ from grucible.gen.variants.evaluate import (
 )
 from grucible.gen.variants.families import FAMILIES, Family
 from grucible.gen.variants.known import UNLISTED, variant_called
+from grucible.gen.variants.places import units_of
 from grucible.gen.variants.restricted import UNITS, can_be_restricted, restricted
 from grucible.gen.variants.variant import Variant
 from grucible.vectors.block import Block
@@ -64,8 +65,7 @@ def outputs_of(
 
 def right(block: Block, outputs: Arrays) -> Array:
     """(n,) whether outputs are the stored ones, as near as the widest dtype must be."""
-    tolerances = block.answer.tolerances[REQUIRED[block.dtype]]
-    return within(outputs, block.answer.outputs, tolerances)
+    return within(outputs, block.answer.outputs, block.answer.tolerances[REQUIRED[block.dtype]])
 
 
 def test_records_say_enough() -> None:
@@ -195,7 +195,7 @@ def test_a_restricted_bias_is_of_those_units_alone(units: str) -> None:
         variant_outputs(block, stacks, [of])["Ho"][0]
         for of in ([], [CATALOGUE["bias-ignored"]], [variant])
     )
-    assert np.array_equal(part, np.where(UNITS[units][1](plain.shape[-1]), whole, plain))
+    assert np.array_equal(part, np.where(units_of(units, plain.shape[-1]), whole, plain))
     for name in ("lengths-ignored", "activations-exchanged", "Ho-of-last-step"):
         assert not can_be_restricted(CATALOGUE[name])
 
