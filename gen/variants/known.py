@@ -10,13 +10,7 @@ from .families import FAMILIES, heights_of, is_curved, with_curve
 from .fields import FIELDS
 from .places import unwritten
 from .reshaped import UNLISTED_LAYOUTS
-from .restricted import (
-    DIRECTIONS,
-    can_be_in_direction,
-    can_be_restricted,
-    in_direction,
-    restricted,
-)
+from .restricted import at_place, can_be_in_direction, in_direction
 from .sequence import ELSEWHERE, SEQUENCE_VARIANTS
 from .sums import is_sum, numbers_of, sum_called
 from .variant import Variant
@@ -69,14 +63,7 @@ def variant_called(name: str) -> Variant:
         return UNLISTED[name]
     variant, at, place = name.rpartition("@")
     if at:
-        can_be, made = (
-            (can_be_in_direction, in_direction)
-            if place in DIRECTIONS
-            else (can_be_restricted, restricted)
-        )
-        if not can_be(whole := variant_called(variant)) or "@" in variant:
-            raise KeyError(name)
-        return made(whole, place)
+        return at_place(variant_called(variant), place)
     if is_curved(name):
         asked, heights = heights_of(name)
         return with_curve(asked, heights.tolist())

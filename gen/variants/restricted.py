@@ -95,3 +95,12 @@ def in_direction(variant: Variant, place: str) -> Variant:
         advance=None,
         outputs=outputs,
     )
+
+
+def at_place(variant: Variant, place: str) -> Variant:
+    """Make the variant of some units, or of one direction, alone; KeyError where there is none."""
+    if place in DIRECTIONS and can_be_in_direction(variant):
+        return in_direction(variant, place)
+    if place in UNITS and can_be_restricted(variant) and "@" not in variant.name:
+        return restricted(variant, place)
+    raise KeyError(f"{variant.name}@{place}")
