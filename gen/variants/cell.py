@@ -11,7 +11,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.activations import FUNCTIONS, Activation, Parameter
 from ...cases.operators.semantics import StackedSemantics
-from .approximate import named
+from .approximate import named, wherever
 from .variant import Expression, Variant
 from .weights import LINEAR_BEFORE_RESET
 
@@ -161,7 +161,7 @@ CELL_VARIANTS = (
             needs=("f.per_direction",), semantics=partial(of_first_direction, "fg")),
     Variant("thresholded-relu-default-zero", "0 taken for the default alpha of ThresholdedRelu, which is 1",
             needs=("alpha", "f.thresholded-relu"),
-            semantics=named(*[lambda one: RELU if one == DEFAULTS["thresholded-relu"] else one] * 2)),
+            semantics=wherever("thresholded-relu", lambda one: RELU if one == DEFAULTS[one.name] else one)),
     Variant("alpha-ignored", "{alpha} ignored, defaults used", needs=("alpha",), links=IGNORED,
             semantics=named(*[partial(_defaulted, "alpha")] * 2)),
     Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
@@ -169,8 +169,8 @@ CELL_VARIANTS = (
     *(
         Variant(f"{name}-defaults", f"the parameters of {name} ignored, its defaults used",
                 needs=("alpha", f"f.{name}"),
-                semantics=named(*[lambda one, default=default: default if one.name == default.name else one] * 2))
-        for name, default in DEFAULTS.items()
+                semantics=wherever(name, lambda one: DEFAULTS[one.name]))
+        for name in DEFAULTS
     ),
     Variant("alpha-by-position", "{alpha} taken by the position of the activation, not consumed by those that take one",
             needs=("alpha",), semantics=partial(by_position, "alpha")),

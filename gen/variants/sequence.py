@@ -63,10 +63,6 @@ def _h0(change: Callable[[Array, Array], Array]) -> Change:
     )
 
 
-def _flipped(array: Array, axis: int) -> Array:
-    return np.asarray(np.flip(array, axis))
-
-
 def _processing(seen: Evaluated) -> Outputs:
     """Y as its steps were taken: for reverse, the first step first."""
     y = np.empty_like(seen.y)
@@ -183,9 +179,8 @@ def _last_in_time(seen: Evaluated) -> Array:
 
 
 def _first_row(inputs: GruInputs, _: StackedSemantics) -> GruInputs:
-    x, h0 = inputs.x.copy(), inputs.h0.copy()
-    x[:], h0[:] = x[:, :1], h0[:, :, :1]
-    return replace(inputs, x=x, h0=h0)
+    x = np.broadcast_to(inputs.x[:, :1], inputs.x.shape)
+    return replace(inputs, x=x, h0=_first_of_batch(inputs.h0))
 
 
 def _carried_over(seen: Evaluated) -> Outputs:
@@ -283,7 +278,7 @@ SEQUENCE_VARIANTS = (
     Variant("h0-ignored-in-reverse", "{h0} ignored in reverse, zeros used", needs=("direction",),
             inputs=_h0(lambda h, reverse: np.where(reverse, 0, h))),
     Variant("h0-directions-exchanged", "the {h0} of the two directions exchanged",
-            ledger="bidi-layout", needs=("axis.direction",), inputs=_h0(lambda h, _: _flipped(h, 1))),
+            ledger="bidi-layout", needs=("axis.direction",), inputs=_h0(lambda h, _: np.flip(h, 1))),
     Variant("row-reused", "the first row of the batch computed for every row", inputs=_first_row),
     Variant("state-carried-over", "the state not reset between the rows of the batch", outputs=_carried_over),
     Variant("reverse-ignored", "reverse computed as forward", needs=("direction",), links=LENGTHS,
@@ -297,9 +292,9 @@ SEQUENCE_VARIANTS = (
     Variant("Y-in-processing-order", "{y} of reverse left in the order of processing", ledger="reverse-ragged", needs=("direction", "y.time"),
             links=("https://github.com/webmachinelearning/webnn-baseline/pull/124",), outputs=_processing),
     Variant("Y-directions-exchanged", "the two directions exchanged in {y}", ledger="bidi-layout", needs=("axis.direction",),
-            outputs=lambda seen: (_flipped(seen.y, 1), seen.ho)),
+            outputs=lambda seen: (np.flip(seen.y, 1), seen.ho)),
     Variant("Ho-directions-exchanged", "the two directions exchanged in {ho}", ledger="bidi-layout", needs=("axis.direction",),
-            outputs=lambda seen: (seen.y, _flipped(seen.ho, 1))),
+            outputs=lambda seen: (seen.y, np.flip(seen.ho, 1))),
     Variant("lengths-ignored", "{lengths} ignored, every row as long as the time axis", needs=("lengths",),
             links=LENGTHS, replaces="lengths", inputs=lambda inputs, _: _whole(inputs)),
     Variant("lengths-of-first-row", "the first row's {lengths} used for every row", needs=("lengths",),

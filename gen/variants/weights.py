@@ -106,12 +106,11 @@ WEIGHT_VARIANTS = (
             inputs=each("r", "zrh", partial(scale_column, -1, 0.0))),
     Variant("weights-shared", "the first direction's {w}, {r} and {b} used for both", needs=("axis.direction",),
             links=("https://github.com/HKUST-KnowComp/R-Net/issues/13",), inputs=each("wrb", "zrh", first_direction)),
-    Variant("W-shared", "the first direction's {w} used for both", needs=("axis.direction",),
-            inputs=each("w", "zrh", first_direction)),
-    Variant("R-shared", "the first direction's {r} used for both", needs=("axis.direction",),
-            inputs=each("r", "zrh", first_direction)),
-    Variant("B-shared", "the first direction's {b} used for both", needs=("axis.direction", "b"),
-            inputs=each("b", "zrh", first_direction)),
+    *(
+        Variant(f"{field.upper()}-shared", f"the first direction's {{{field}}} used for both",
+                needs=("axis.direction", *NEEDS.get(field, ())), inputs=each(field, "zrh", first_direction))
+        for field in "wrb"
+    ),
     Variant("h0-shared", "the first direction's {h0} used for both", needs=("axis.direction",), between_steps=True,
             inputs=lambda inputs, _: replace(inputs, h0=first_direction(inputs.h0))),
 )  # fmt: skip
