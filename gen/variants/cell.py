@@ -56,12 +56,6 @@ DEFAULTS = {
 """What is used where a parameter is ignored; to the precision that a misreading needs."""
 
 
-def _defaulted(parameter: Parameter, given: Activation) -> Activation:
-    if parameter not in given.takes:
-        return given
-    return given.having(parameter, getattr(DEFAULTS[given.name], parameter))
-
-
 def _exchanged(given: Activation) -> Activation:
     if len(given.takes) < 2:
         return given
@@ -163,9 +157,9 @@ CELL_VARIANTS = (
             needs=("alpha", "f.thresholded-relu"),
             semantics=wherever("thresholded-relu", lambda one: RELU if one == DEFAULTS[one.name] else one)),
     Variant("alpha-ignored", "{alpha} ignored, defaults used", needs=("alpha",), links=IGNORED,
-            semantics=named(*[partial(_defaulted, "alpha")] * 2)),
+            semantics=partial(_parameters, "alpha", lambda _, __, one: DEFAULTS[one.name].alpha)),
     Variant("beta-ignored", "{beta} ignored, defaults used", needs=("beta",), links=IGNORED,
-            semantics=named(*[partial(_defaulted, "beta")] * 2)),
+            semantics=partial(_parameters, "beta", lambda _, __, one: DEFAULTS[one.name].beta)),
     *(
         Variant(f"{name}-defaults", f"the parameters of {name} ignored, its defaults used",
                 needs=("alpha", f"f.{name}"),
