@@ -122,17 +122,14 @@ def catches(
     stacked = stacks_of(block)
     for batch in batches(block, [[variant] for variant in asked]):
         outputs = variant_outputs(block, stacked, batch)
-        near = {
-            kind: [
-                within(outputs, one.outputs, by_reading[reading])
-                for reading, one in block.answers.items()
-            ]
-            for kind, by_reading in (("admitted", admitted), ("required", required))
-        }
+        passed = [
+            [within(outputs, one.outputs, most[r]) for r, one in block.answers.items()]
+            for most in (required, admitted)
+        ]
+        caught = ~np.any(passed, axis=1)
         for place, [variant] in enumerate(batch):
             listed = variant.kind == "misreading" and variant.name in CATALOGUE
-            kind = "admitted" if listed else "required"
-            yield variant, ~np.any([passed[place] for passed in near[kind]], axis=0)
+            yield variant, caught[int(listed), place]
 
 
 def within(outputs: Arrays, answers: Arrays, limits: Arrays) -> Array:
