@@ -122,10 +122,8 @@ def places(at: Elements) -> Iterator[tuple[Array, Words]]:
     last = "{value} hidden units before the last", "", "in the last {value} hidden units"
     yield _counted(hidden - 1 - unit, *last)
     for size in GROUPS:
-        past, tail = (
-            f"in the hidden units past the last whole group of {size}",
-            hidden // size * size,
-        )
+        tail = hidden // size * size
+        past = f"in the hidden units past the last whole group of {size}"
         yield _or(unit >= tail, past, f"in whole groups of {size} hidden units")
         yield _or((unit >= tail) & (tail > 0), f"{past}, where there are {size} or more")
     yield _every_second(unit, "hidden unit")

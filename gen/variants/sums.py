@@ -62,7 +62,6 @@ def with_terms(target: str, terms: Terms) -> Variant:
         if product not in PRODUCTS[target]:
             raise KeyError(product)
     targets = [f"a_{gate}" for gate in target[2:]] if target.startswith("a_") else [target]
-
     text = "".join(f"{c:+.7g}*{product}" for product, c in terms.items()).removeprefix("+")
     return Variant(
         f"{target}{_ADDS}{text}",
