@@ -133,14 +133,11 @@ def _padded(padding: YPadding) -> Callable[[StackedSemantics], StackedSemantics]
 def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     """Zeros at the masked times of the input, of Y that holds states and is in processing order."""
     zeros = is_word(seen.semantics, "y_padding", "zeros", 4)
-    y = turned(seen.semantics, seen.y).copy()
-    for d, direction in enumerate(seen.semantics.directions):
-        at_time = step_numbers(direction, seen.inputs, y.shape[-2])
-        last = seen.ho[:, d]
-        repeated = replace(seen.semantics, y_padding="repeated")
-        y[:, d] = fill_padding(
-            repeated, at_time, seen.inputs.lengths, y[:, d], first=last, last=last
-        )
+    repeated = replace(seen.semantics, y_padding="repeated")
+    directions, lengths = seen.semantics.directions, seen.inputs.lengths[:, None]
+    y, last = turned(seen.semantics, seen.y), seen.ho
+    at_time = np.stack([step_numbers(d, seen.inputs, y.shape[-2]) for d in directions], axis=1)
+    y = fill_padding(repeated, at_time, lengths, y, first=last, last=last)
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
     return np.where(zeros, np.where(there, turned(seen.semantics, y), 0.0), seen.y), seen.ho
 
