@@ -63,18 +63,19 @@ def _h0(change: Callable[[Array, Array], Array]) -> Change:
     )
 
 
+def _numbers(seen: Evaluated) -> Array:
+    """(n, direction, batch, time): the number of the step at each time."""
+    time, directions = seen.inputs.x.shape[-2], seen.semantics.directions
+    return np.stack([step_numbers(one, seen.inputs, time) for one in directions], axis=1)
+
+
+def _order(seen: Evaluated) -> Array | None:
+    return processing_order(_numbers(seen), seen.inputs.lengths[:, None])
+
+
 def _processing(seen: Evaluated) -> Outputs:
     """Y as its steps were taken: for reverse, the first step first."""
-    y = np.empty_like(seen.y)
-    for d, direction in enumerate(seen.semantics.directions):
-        order = _order(direction, seen.inputs)
-        y[:, d] = in_order(seen.y[:, d], order)
-    return y, seen.ho
-
-
-def _order(direction: str | tuple[str, ...], inputs: GruInputs) -> Array | None:
-    at_time = step_numbers(direction, inputs, inputs.x.shape[-2])
-    return processing_order(at_time, inputs.lengths)
+    return in_order(seen.y, _order(seen)), seen.ho
 
 
 def _past(seen: Evaluated) -> Array:
@@ -134,10 +135,8 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     """Zeros at the masked times of the input, of Y that holds states and is in processing order."""
     zeros = is_word(seen.semantics, "y_padding", "zeros", 4)
     repeated = replace(seen.semantics, y_padding="repeated")
-    directions, lengths = seen.semantics.directions, seen.inputs.lengths[:, None]
-    y, last = turned(seen.semantics, seen.y), seen.ho
-    at_time = np.stack([step_numbers(d, seen.inputs, y.shape[-2]) for d in directions], axis=1)
-    y = fill_padding(repeated, at_time, lengths, y, first=last, last=last)
+    y, lengths, last = turned(seen.semantics, seen.y), seen.inputs.lengths[:, None], seen.ho
+    y = fill_padding(repeated, _numbers(seen), lengths, y, first=last, last=last)
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
     return np.where(zeros, np.where(there, turned(seen.semantics, y), 0.0), seen.y), seen.ho
 
@@ -232,7 +231,8 @@ def _x_of(place: Callable[[Array], Array], *, steps: bool) -> Change:
 
     def change(inputs: GruInputs, s: StackedSemantics) -> GruInputs:
         time = inputs.x.shape[-2]
-        order = _order(s.directions[0], inputs) if steps else None
+        at_time = step_numbers(s.directions[0], inputs, time)
+        order = processing_order(at_time, inputs.lengths) if steps else None
         last = np.maximum(inputs.lengths[..., None] - 1, 0) if steps else time - 1
         taken = np.clip(place(np.arange(time)), 0, last)
         taken = np.broadcast_to(taken, inputs.x.shape[:-1])[..., None]
@@ -254,10 +254,7 @@ def _each_from_h0(arithmetic: Any, semantics: StackedSemantics, alter: Alter) ->
 
 def _before(seen: Evaluated) -> Outputs:
     """Let Y of each step hold the state before it."""
-    y = turned(seen.semantics, seen.y).copy()
-    for d, direction in enumerate(seen.semantics.directions):
-        order = _order(direction, seen.inputs)
-        y[:, d] = states_before(y[:, d], seen.inputs.h0[:, d], order)
+    y = states_before(turned(seen.semantics, seen.y), seen.inputs.h0, _order(seen))
     return np.where(_past(seen), seen.y, turned(seen.semantics, y)), seen.ho
 
 
