@@ -21,7 +21,7 @@ LINES = {
     "cases": 6_298,
     "vectors": 2_666,
     "gen": 5_254,
-    "gen/variants": 3_203,
+    "gen/variants": 3_042,
     "check": 17_931,
     "check/diagnosis": 3_520,
     "tests": 33_057,
