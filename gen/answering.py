@@ -405,8 +405,8 @@ def overflows(stack: Stack, dtype: str | Array) -> dict[int, str]:
     near = ~(peak < most[unsure])
     return {
         int(unsure[place]): (
-            f"an intermediate {_how_large(peak[place])} is too near {dtypes[unsure[place]]}'s overflow; "
-            "take smaller sizes, parameters or a smaller draw"
+            f"an intermediate {_how_large(peak[place])} is too near {dtypes[unsure[place]]}'s overflow, "
+            "or beyond it; take smaller sizes, parameters or a smaller draw"
         )
         for place in np.flatnonzero(near)
     }
