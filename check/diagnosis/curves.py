@@ -17,7 +17,7 @@ from ...gen.variants.variant import Variant
 from .contradictions import Passing
 from .failing import evenly
 from .finding import Finding
-from .fitting import MOST_STATES
+from .fitting import Fit, Guess, moved
 from .local import Local
 from .places import is_called
 from .proof import SOME
@@ -34,12 +34,8 @@ MOST_STEPS = 24
 """Maximum groups of cases that are fitted; more change no height that counts."""
 FEWEST = 24
 """Minimum wrong states of each half; fewer give no curve."""
-ROUNDS = 6
-"""Rounds of fitting; each leaves a fraction of what the reset gate moves, which slopes leave out."""
 RIDGE = 1e-3
 """What keeps heights near zero that hardly any state depends on, by the size of slopes."""
-LONGEST = 1.0
-"""Maximum change of a height in one round: no activation leaves its slopes' range sooner."""
 ALIKE = 0.3
 """Maximum difference of a height that both halves agree on, by the larger one."""
 
@@ -104,46 +100,11 @@ def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, st
 
 def _heights(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
     """Fit the heights of a curve at KNOTS; return them, and how much of the errors each takes."""
-    heights = np.zeros(len(KNOTS))
-    for _ in range(ROUNDS):
-        each = [_slopes(asked, heights, one) for one in several]
-        errors, by = (np.concatenate(parts) for parts in zip(*each, strict=True))
-        some = slice(None, None, max(1, len(by) // MOST_STATES))
-        ridge = RIDGE * float(np.linalg.norm(by[some]))
-        whole = np.vstack([by[some], ridge * np.eye(len(heights))])
-        change, *_ = np.linalg.lstsq(whole, np.append(errors[some], -ridge * heights), rcond=None)
-        heights = heights + np.clip(change, -LONGEST, LONGEST)
-    return heights, np.abs(heights) * np.linalg.norm(by, axis=0)
-
-
-def _slopes(asked: str, heights: Array, steps: Steps) -> tuple[Array, Array]:
-    """(states,) and (states, knots) Compute what states are off by under a curve, and what a height moves.
-
-    Both are in units of what is admitted. The curve moves the update gate and the candidate; what it moves by
-    the reset gate is left out.
-    """
-    meant, [q] = (
-        steps.stack.semantics,
-        steps.quantities_under([(with_curve(asked, heights.tolist()),)]),
-    )
-    clip, by = meant.clip[:, None], np.zeros((*steps.seen.shape, len(KNOTS)))
-    for name, functions, moved in (("a_z", meant.f, q["h"] - q["t"]), ("a_h", meant.g, 1 - q["z"])):
-        here = is_called(asked, functions) * moved
-        by += here[..., None] * hats(np.clip(q[name], -clip, clip))
-    limit = np.maximum(steps.limits, 1e-30)
-    taken = _every(steps)
-    errors = (steps.seen - q["state"]) / limit
-    return errors[taken], (by / limit[..., None])[taken]
-
-
-def hats(values: Array) -> Array:
-    """(…, knots) Compute what each knot's height counts at values."""
-    at = np.clip(np.searchsorted(KNOTS, values) - 1, 0, len(KNOTS) - 2)
-    share = np.clip((values - KNOTS[at]) / (KNOTS[at + 1] - KNOTS[at]), 0.0, 1.0)
-    found = np.zeros((*values.shape, len(KNOTS)))
-    np.put_along_axis(found, at[..., None], (1.0 - share)[..., None], axis=-1)
-    np.put_along_axis(found, at[..., None] + 1, share[..., None], axis=-1)
-    return found
+    fit = Fit([(one, _every(one)) for one in several])
+    none = np.zeros(len(KNOTS))
+    [fitted] = fit.improve([Guess(lambda h: (with_curve(asked, h.tolist()),), none, ridge=RIDGE)])
+    [(_, by)] = fit.slopes([moved(fitted)])
+    return fitted.numbers, np.abs(fitted.numbers) * np.linalg.norm(by, axis=0)
 
 
 def _every(steps: Steps) -> Array:

@@ -40,12 +40,14 @@ class Guess(NamedTuple):
     """Variants made with numbers, and the cost of what these leave.
 
     Those `rounded` have no number nearer to 0 than `least`, and if it must be `positive`, none below 0.
-    `terms` are what a sum adds.
+    `terms` are what a sum adds. A `ridge`, a share of the slopes, keeps numbers near zero that hardly any
+    state depends on.
     """
 
     make: Callable[[Array], Variants]
     numbers: Array
     terms: tuple[Term, ...] = ()
+    ridge: float = 0.0
     least: float = LEAST
     positive: bool = False
     cost: float = np.inf
@@ -99,10 +101,13 @@ class Fit:
                 break
             tried = []
             for at, (errors, by) in zip(
-                improving, self.slopes([_moved(fitted[at]) for at in improving]), strict=True
+                improving, self.slopes([moved(fitted[at]) for at in improving]), strict=True
             ):
                 one = fitted[at]
-                change, *_ = np.linalg.lstsq(by, errors, rcond=None)
+                ridge = one.ridge * float(np.linalg.norm(by))
+                rows = np.vstack([by, ridge * np.eye(len(one.numbers))])
+                errors = np.append(errors, -ridge * one.numbers)
+                change, *_ = np.linalg.lstsq(rows, errors, rcond=None)
                 tried += [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
             costs = self.costs([one.variants for one in tried]).tolist()
             before, improving = improving, []
@@ -115,7 +120,7 @@ class Fit:
         return fitted
 
 
-def _moved(one: Guess) -> list[Variants]:
+def moved(one: Guess) -> list[Variants]:
     """List a guess, and it with each of its numbers changed by SLOPE."""
     moves = [0.0 * one.numbers, *SLOPE * np.eye(len(one.numbers))]
     return [one.make(one.numbers + move) for move in moves]

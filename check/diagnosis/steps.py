@@ -142,11 +142,11 @@ class Steps:
 
         That is more, where what was observed is larger than what is right.
         """
-        return _within(self.seen, given, self._room)
+        return _within(self.seen, given, self.room)
 
     def shown(self, variants: Sequence[Variant]) -> Array:
         """(n, direction, rows, hidden) Say in which states variants give something clearly not right."""
-        near = _within(self.given([variants])[0], self.right, self._room + self.limits)
+        near = _within(self.given([variants])[0], self.right, self.room + self.limits)
         return np.asarray(~near & self.taken[:, None, :, None])
 
     def explained(self, near: Array) -> Array:
@@ -155,7 +155,8 @@ class Steps:
         return np.asarray(given & self.wrong.any(axis=(1, 2, 3)))
 
     @cached_property
-    def _room(self) -> Array:
+    def room(self) -> Array:
+        """(n, direction, rows, hidden) what is admitted of what variants give."""
         flat = (1, len(self.seen), -1)
         kind = FLOAT_TYPES[self.part.block.dtype]
         limit, right = self.limits.reshape(flat[1:]), self.right.reshape(flat[1:])

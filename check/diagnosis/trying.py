@@ -107,7 +107,7 @@ def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
 
 def errors_at(steps: Steps, usable: Array, several: Sequence[Sequence[Variant]]) -> Array:
     """(c, states) Compute observed less given at `usable` states, in units of what is admitted."""
-    off = (steps.seen - steps.given(several))[:, usable] / np.maximum(steps.limits[usable], 1e-30)
+    off = (steps.seen - steps.given(several))[:, usable] / steps.room[usable]
     return np.asarray(np.nan_to_num(np.clip(off, -LARGEST, LARGEST)))
 
 

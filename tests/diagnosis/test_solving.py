@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grucible import Report
-from grucible.check.diagnosis.curves import hats
 from grucible.check.diagnosis.solving import _member
-from grucible.gen.variants.families import FAMILIES, KNOTS
+from grucible.gen.variants.families import FAMILIES
 from grucible.gen.variants.known import variant_called
 from grucible.gen.variants.sums import PRODUCTS, with_terms
 
@@ -78,13 +77,6 @@ def test_a_sum_that_nobody_wrote_down(reports: dict[str, Report], name: str, abo
     assert sentence.certain
 
     assert re.search(about, sentence.text), sentence.text
-
-
-def test_a_curve_is_straight_between_its_knots() -> None:
-    rng = np.random.default_rng(7)
-    values, heights = 300.0 * rng.normal(size=(5, 200)), rng.normal(size=len(KNOTS))
-    values[0, :3] = KNOTS[0], KNOTS[40], KNOTS[-1]
-    assert np.allclose(hats(values) @ heights, np.interp(values, KNOTS, heights), atol=1e-12)
 
 
 @given(st.data())
