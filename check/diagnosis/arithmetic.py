@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array
+from ...cases.dtypes import Array
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...vectors.case import REQUIRED
-from .failing import FailingBlock
+from .failing import FailingBlock, by_part, elements
 from .finding import Finding
 
 MOST_PASSING = 0.1
@@ -42,7 +42,7 @@ def arithmetic_findings(
             about = f"{dtype} as good as {name} arithmetic, but less than was demanded"
             yield Finding((name,), "arithmetic", about, int(mine.sum()), count), mine
     wide = dtypes == "float64"
-    narrow = _numbers_of("float32", parts, count) & wide
+    narrow = _in_float32(parts, count) & wide
     mine = narrow & ~fine & (np.array(fits) == "float32")
     explained, most = int(mine.sum()), MOST_PASSING * (mine.sum() + passed.get("float64", 0))
     if explained and narrow.sum() > MOST * wide.sum() and passed.get("float64", 0) <= most:
@@ -59,16 +59,12 @@ def _coarsest(dtype: str, names: set[str]) -> str:
     return ""
 
 
-def _numbers_of(name: str, parts: Sequence[FailingBlock], count: int) -> Array:
-    """Say of which failing cases (count,) all outputs are numbers of a type; of those not at hand, none."""
-    found = [np.zeros(0, bool)]
-    for part in parts:
-        whole = np.ones(len(part), bool)
-        for array in part.observed.values():
-            with np.errstate(over="ignore", invalid="ignore"):
-                values = array.astype(np.float64)
-                same = values.astype(FLOAT_TYPES[name].numpy).astype(np.float64) == values
-            whole &= (same | np.isnan(values)).reshape(len(part), -1).all(axis=1)
-        found.append(whole)
-    known = np.concatenate(found)
-    return np.pad(known, (0, count - len(known)))
+def _in_float32(parts: Sequence[FailingBlock], count: int) -> Array:
+    """Say of which failing cases (count,) all outputs are float32 numbers; of those not at hand, none."""
+    found = np.zeros(count, bool)
+    for part, mine in by_part(parts, found):
+        values = elements(part.observed, 1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            same = values.astype(np.float32).astype(np.float64) == values
+        mine[:] = (same | np.isnan(values)).all(axis=1)
+    return found

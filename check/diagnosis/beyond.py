@@ -19,7 +19,7 @@ from .failing import FailingBlock, evenly
 from .finding import Names, names_of
 from .solving import solved
 from .steps import Steps, steps_of
-from .trying import Shares, Variants, explains, in_some_units, listed
+from .trying import Shares, Variants, explains, in_some_units, listed, shares
 
 MOST_ROWS = 6
 """Maximum rows of steps of a case that are looked at: they hold hundreds of states."""
@@ -77,11 +77,9 @@ class _Tried:
         """Solve for terms, and fit numbers, on the steps that nothing gives; return those left then."""
         several = [one for one in several if not self._known(one)]
         small = [one for one in several if one.part.work <= SOLVED]
-        left, found = [one for one in several if one.part.work > SOLVED], solved(small)
-        for place, one in enumerate(small):
-            whole = [self._keep(one, variants, float(given[place])) for variants, given in found]
-            left += [] if any(whole) else [one]
-        return left
+        found = solved(small)
+        left = [one for one in several if one.part.work > SOLVED]
+        return left + self.left(small, lambda one: shares(one, found))
 
     def _known(self, steps: Steps) -> bool:
         """Say whether something found gives every wrong state of each case of steps without a base."""

@@ -68,20 +68,13 @@ class Passing:
         """Yield all cases that passed, one block after another."""
         return self.blocks if self.every == 1.0 else _sampled(self._passed, 1.0)
 
-    def excluding(self, variants: Sequence[Variant], share: float = 1.0) -> Blocks:
-        """List, of all cases that passed, those of which variants together give what was not observed.
-
-        With a `share`, also if they change no more than that share of what they do.
-        """
-        return self._excluding(self.every_block(), [variants], share)[0]
-
-    def contradicting(self, several: Sequence[Sequence[Variant]]) -> list[Blocks]:
-        """List the same for each of several combinations, of the cases that candidates are tested against."""
-        return self._excluding(self.blocks, several, 1.0)
-
-    def _excluding(
-        self, blocks: Iterable[Block], several: Sequence[Sequence[Variant]], share: float
+    def against(
+        self, blocks: Iterable[Block], several: Sequence[Sequence[Variant]], share: float = 1.0
     ) -> list[Blocks]:
+        """List, for each combination of variants, those of passed cases that it gives otherwise.
+
+        With a `share`, also if it changes no more than that share of what it does.
+        """
         found: list[list[tuple[Block, Array]]] = [[] for _ in several]
         left = MOST_WORK
         for block in blocks:

@@ -49,7 +49,7 @@ def find_other_function(
     """
     if not left.any():
         return []
-    several = _only([(one, left[start + one.stack.rows]) for start, one in local.steps_among(left)])
+    several = [one for _, one in local.steps_among(left)]
     several = [one for one in several if np.isfinite(one.seen).all() and one.wrong.any()]
     several = [several[place] for place in evenly(np.arange(len(several)), MOST_STEPS).tolist()]
     functions = sorted(frozenset().union(*(one.functions for one in several)))
@@ -59,9 +59,9 @@ def find_other_function(
     [(asked, variant, about)] = each
     helped = local.helped([variant], MOST_LEFT, left | done)
     asking, unclipped = np.zeros((2, len(left)), bool)
-    for start, one in local.steps_among(left | done):
-        asking[start + one.stack.rows] = _asks(one, asked)
-        unclipped[start + one.stack.rows] = np.isinf(one.stack.semantics.clip).all(axis=(1, 2))
+    for rows, one in local.steps_among(left | done):
+        asking[rows] = _asks(one, asked)
+        unclipped[rows] = np.isinf(one.stack.semantics.clip).all(axis=(1, 2))
     otherwise = int((asking & done & ~helped).sum())
     explains = int((left & helped).sum())
     if not (left & helped & unclipped).any():  # where all clip, the clip may be wrong
@@ -74,7 +74,7 @@ def find_other_function(
         of=len(left),
         certain=explains >= SOME
         and otherwise <= UNHELPED * explains
-        and not passing.excluding([variant], CLOSE),
+        and not passing.against(passing.every_block(), [[variant]], CLOSE)[0],
         operator=several[0].part.block.operator,
     )
     return [(finding, left & helped)]
@@ -91,7 +91,7 @@ def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, st
         return []
     (first, taken), (second, besides) = (_heights(asked, half) for half in halves)
     variant = with_curve(asked, first.tolist())
-    rest = [errors_at(one, _every(one), [(), (variant,)]) for one in halves[1]]
+    rest = [errors_at(one, _every(one), one.given([(), (variant,)])) for one in halves[1]]
     if share_left(*np.concatenate(rest, axis=1)) > MOST_LEFT:
         return []
     place = _where(asked, np.array([first, second]), taken + besides)
@@ -102,8 +102,8 @@ def _heights(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
     """Fit the heights of a curve at KNOTS; return them, and how much of the errors each takes."""
     fit = Fit([(one, _every(one)) for one in several])
     none = np.zeros(len(KNOTS))
-    [fitted] = fit.improve([Guess(lambda h: (with_curve(asked, h.tolist()),), none, ridge=RIDGE)])
-    [(_, by)] = fit.slopes([moved(fitted)])
+    fitted = fit.improve(Guess(lambda h: (with_curve(asked, h.tolist()),), none, ridge=RIDGE))
+    _, by = fit.slopes(moved(fitted))
     return fitted.numbers, np.abs(fitted.numbers) * np.linalg.norm(by, axis=0)
 
 

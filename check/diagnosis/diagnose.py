@@ -26,7 +26,7 @@ from .beyond import candidates
 from .contradictions import Passing
 from .curves import find_other_function
 from .explanations import explanations
-from .failing import FailingBlock, any_of, elements, holds_numbers
+from .failing import FailingBlock, any_of, by_part, elements
 from .finding import (
     PARTLY,
     Diagnosis,
@@ -106,7 +106,8 @@ def diagnose(
             explained |= one.mask
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
-        notes = _known(parts, left, passing, local, replies, notes)
+        notes = notes or answered_otherwise(parts, left, replies)
+        notes = [*notes, *hints(parts, left, passing, local)]
     by_case = finding_by_case(parts, rows, findings, found, (*curved, *coarser))
     unexplained = frozenset(rows[row][1] for row in np.flatnonzero(left))
     return Diagnosis(
@@ -134,21 +135,6 @@ def _numbers(parts: Sequence[FailingBlock]) -> int:
     return sum(np.unique(elements(part.observed, 1)).size for part in parts)
 
 
-def _known(
-    parts: Sequence[FailingBlock],
-    left: Array,
-    passing: Passing,
-    local: Local,
-    replies: Replies | None,
-    notes: Sequence[str],
-) -> list[str]:
-    """Say what is known of cases that nothing explains, and what these or others gave when asked again."""
-    if replies and left.any() and not notes:
-        hint = answered_otherwise(parts, left, replies)
-        notes = [hint] if hint else []
-    return [*notes, *hints(parts, left, passing, local)]
-
-
 def _asked_again(
     parts: Sequence[FailingBlock], chosen: Sequence[Explanation], replies: Replies | None
 ) -> tuple[list[Explanation], list[str]]:
@@ -156,12 +142,12 @@ def _asked_again(
 
     If a case gives other numbers then, the place may be a time: the explanation is uncertain.
     """
-    found, hint = list(chosen), ""
+    found, notes = list(chosen), list[str]()
     for number, one in enumerate(chosen):
         asked = one.certain and one.where
-        if replies and asked and (other := answered_otherwise(parts, one.mask, replies)):
-            found[number], hint = replace(one, certain=False, where=""), other
-    return found, [hint] if hint else []
+        if asked and (other := answered_otherwise(parts, one.mask, replies)):
+            found[number], notes = replace(one, certain=False, where=""), other
+    return found, notes
 
 
 def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
@@ -173,7 +159,9 @@ def _searched(search: Search, local: Local, coarse: Array) -> list[Explanation]:
     for one in unwritten(search.parts):
         filled[any(has_number(v.name) for v in one)].append(one)
     search.each(filled[False])  # NaN, which nothing else gives
-    search.which = which = search.which & holds_numbers(search.parts, len(search.which))
+    search.which = which = search.which.copy()
+    for part, mine in by_part(search.parts, which):
+        mine &= part.holds_numbers
     search.each([(v,) for v in CATALOGUE.values() if v.kind in ("misreading", "approximation")])
     search.each([(v,) for v in UNLISTED.values() if not v.within_a_step])  # steps tell the others
     search.each(filled[True])  # what has another cause may be one number, too

@@ -28,7 +28,9 @@ def explanations(
     """
     masks = {names: (far <= 1.0) & which for names, far in search.distances.items()}
     masks = {names: mask for names, mask in masks.items() if mask.any()}
-    against = passing.contradicting([tuple(map(variant_called, names)) for names in masks])
+    against = passing.against(
+        passing.blocks, [tuple(map(variant_called, names)) for names in masks]
+    )
     found = []
     for (names, mask), others in zip(masks.items(), against, strict=True):
         count = round(passing.every * sum(int(mask.sum()) for _, mask in others))
@@ -47,7 +49,7 @@ def explanations(
     for one in placed:
         one = replace(one, mask=one.mask & which)
         if len(one.names) > 1 and not one.certain:
-            [others] = passing.contradicting([one.variants])
+            [others] = passing.against(passing.blocks, [one.variants])
             one = in_some_cases(one, found, search.parts, others)
         _add(found, one)
     return sorted(found, key=lambda one: one.rank)

@@ -77,10 +77,8 @@ class FailingBlock:
     @property
     def bytes(self) -> int:
         """What it holds, about: inputs, outputs and tolerances, and of the outputs four arrays in float64."""
-        answers = self.block.answers.values()
-        arrays = [self.block.inputs, self.observed, *(answer.outputs for answer in answers)]
-        arrays += [limits for answer in answers for limits in answer.tolerances.values()]
-        return sum(a.nbytes for one in arrays for a in one.values()) + 4 * self._seen.nbytes
+        observed = sum(array.nbytes for array in self.observed.values())
+        return self.block.nbytes + observed + 4 * self._seen.nbytes
 
     @property
     def holds_numbers(self) -> Array:
@@ -158,18 +156,13 @@ def failing_blocks(block: Block, observed: Arrays, criterion: Criterion) -> list
     A case follows another reading than the stored one where it has all elements in which the two differ as
     that reading has them. Of several such readings, it is the one of fewest wrong elements.
     """
-    seen, chosen, fewest = elements(observed, 1), np.zeros(len(block), int), np.empty(len(block))
-    for place, reading in enumerate(block.answers):
-        right = elements(block.answers[reading].outputs, 1)
-        limit = elements(criterion.admitted(block, reading), 1)
-        wrong = ~(difference(seen, right) <= limit)
-        if place == 0:
-            stored, fewest = right, wrong.sum(axis=1).astype(float)
-            continue
-        differ = ~(difference(stored, right) <= limit)
-        follows = differ.any(axis=1) & ~(differ & wrong).any(axis=1)
-        nearer = follows & (wrong.sum(axis=1) < fewest)
-        chosen[nearer], fewest[nearer] = place, wrong.sum(axis=1)[nearer]
+    rights = np.stack([elements(answer.outputs, 1) for answer in block.answers.values()])
+    limits = np.stack([elements(criterion.admitted(block, one), 1) for one in block.answers])
+    wrong = ~(difference(elements(observed, 1), rights) <= limits)
+    differ = ~(difference(rights[0], rights) <= limits)
+    follows = differ.any(axis=2) & ~(differ & wrong).any(axis=2)
+    follows[0] = True
+    chosen = np.where(follows, wrong.sum(axis=2), np.inf).argmin(axis=0)
     found = []
     for place, reading in enumerate(block.answers):
         if (rows := np.flatnonzero(chosen == place)).size:
@@ -194,14 +187,6 @@ def blocks_of(parts: Sequence[FailingBlock], which: Array) -> list[tuple[Block, 
 def any_of(masks: Iterable[Array], count: int) -> Array:
     """(count,) Join masks of the failing cases."""
     return np.asarray(np.any([np.zeros(count, bool), *masks], axis=0))
-
-
-def holds_numbers(parts: Sequence[FailingBlock], count: int) -> Array:
-    """(count,) Find the cases with a finite number, as far as they are at hand: all others may have one."""
-    found = np.ones(count, bool)
-    for part, mine in by_part(parts, found):
-        mine[:] = part.holds_numbers
-    return found
 
 
 def evenly(items: Array, most: int) -> Array:
@@ -262,30 +247,8 @@ class Failing:
         self._bytes += part.bytes
         self._work += part.work * len(part)
 
-    def clear(self) -> None:
-        """Keep none."""
-        self.parts, self.left_out, self.large, self._bytes, self._work = [], [], [], 0, 0
-
     def _leave_out(self, block: Block) -> None:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]
-
-
-def under_readings(block: Block, seen: Arrays, criterion: Criterion) -> Arrays:
-    """(n, 3, …) List what was seen, is right and admitted, by the reading under which an element is right."""
-    found: Arrays = {}
-    for reading, answer in block.answers.items():
-        limits = criterion.admitted(block, reading)
-        for name, right in answer.outputs.items():
-            three = np.stack([seen[name], right, limits[name]], axis=1, dtype=np.float64)
-            before = found.setdefault(name, three)
-            found[name] = np.where(is_wrong(before)[:, None], three, before)
-    return found
-
-
-def is_wrong(three: Array) -> Array:
-    """(n, …) Say which elements are off by more than is admitted, of what `under_readings` gives."""
-    seen, right, limit = three.swapaxes(0, 1)
-    return np.asarray(~(difference(seen, right) <= limit))
 
 
 class Room:

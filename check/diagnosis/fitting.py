@@ -8,7 +8,7 @@ Source: Å. Björck, Numerical Methods for Least Squares Problems, 1996, section
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,47 +77,34 @@ class Fit:
 
     def errors(self, tried: Sequence[Variants]) -> Array:
         """(c, states) Compute observed less given, in units of what is admitted."""
-        found = [errors_at(steps, usable, tried) for steps, usable in self.several]
+        found = [errors_at(steps, usable, steps.given(tried)) for steps, usable in self.several]
         return np.concatenate(found, axis=1)[:, :: max(1, self.states // MOST_STATES)]
 
     def costs(self, tried: Sequence[Variants]) -> Array:
         """(c,) Compute the cost of what each leaves."""
         return np.asarray(np.log1p((self.errors(tried) / 2.0) ** 2).mean(axis=1))
 
-    def slopes(self, several: Sequence[Sequence[Variants]]) -> Iterator[tuple[Array, Array]]:
-        """Yield (states,) errors of each first one, and (states, others) minus slopes, both weighted."""
-        found, start = self.errors([one for each in several for one in each]), 0
-        for each in several:
-            errors, *others = found[start : (start := start + len(each))]
-            scale = max(2.0, 3.0 * float(np.median(np.abs(errors))))
-            weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
-            yield errors * weights, ((errors - others) * weights).T / SLOPE
+    def slopes(self, tried: Sequence[Variants]) -> tuple[Array, Array]:
+        """(states,) errors of the first one, and (states, others) minus slopes, both weighted."""
+        errors, *others = self.errors(tried)
+        scale = max(2.0, 3.0 * float(np.median(np.abs(errors))))
+        weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
+        return errors * weights, ((errors - others) * weights).T / SLOPE
 
-    def improve(self, guesses: Sequence[Guess]) -> list[Guess]:
-        """Find the numbers of guesses by damped Gauss-Newton steps."""
-        fitted, improving = list(guesses), list(range(len(guesses)))
+    def improve(self, one: Guess) -> Guess:
+        """Find the numbers of a guess by damped Gauss-Newton steps."""
         for _ in range(ROUNDS):
-            if not improving:
+            errors, by = self.slopes(moved(one))
+            ridge = one.ridge * float(np.linalg.norm(by))
+            rows = np.vstack([by, ridge * np.eye(len(one.numbers))])
+            errors = np.append(errors, -ridge * one.numbers)
+            change, *_ = np.linalg.lstsq(rows, errors, rcond=None)
+            tried = [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
+            costs = self.costs([guess.variants for guess in tried])
+            if costs.min() >= one.cost - CLEARLY:
                 break
-            tried = []
-            for at, (errors, by) in zip(
-                improving, self.slopes([moved(fitted[at]) for at in improving]), strict=True
-            ):
-                one = fitted[at]
-                ridge = one.ridge * float(np.linalg.norm(by))
-                rows = np.vstack([by, ridge * np.eye(len(one.numbers))])
-                errors = np.append(errors, -ridge * one.numbers)
-                change, *_ = np.linalg.lstsq(rows, errors, rcond=None)
-                tried += [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
-            costs = self.costs([one.variants for one in tried]).tolist()
-            before, improving = improving, []
-            for number, at in enumerate(before):
-                parts = range(number * len(DAMPED), (number + 1) * len(DAMPED))
-                least = min(parts, key=lambda part: costs[part])
-                if costs[least] < fitted[at].cost - CLEARLY:
-                    fitted[at] = tried[least]._replace(cost=costs[least])
-                    improving.append(at)
-        return fitted
+            one = tried[int(costs.argmin())]._replace(cost=float(costs.min()))
+        return one
 
 
 def moved(one: Guess) -> list[Variants]:

@@ -17,10 +17,10 @@ from ...vectors.case import difference
 from ..protocol.header import Reply
 from .asked import what_tells_apart
 from .contradictions import Passing
-from .failing import FailingBlock, blocks_of, by_part, elements, is_wrong, under_readings
+from .failing import FailingBlock, blocks_of, by_part, elements
 from .finding import ON_MORE
 from .local import Local
-from .places import Split, elements_by_role, where
+from .places import Split, elements_in, where
 
 MOST_RIGHT = 0.5
 """Maximum share of right elements in the place of the wrong ones; with more, it is hardly a place."""
@@ -80,17 +80,13 @@ def _of_steps(local: Local, which: Array) -> list[str]:
     each: list[Split] = []
     count = clear = 0
     inherited, beside = False, True
-    for start, one in local.steps_among(which):
-        mine = which[start + one.stack.rows]
-        if mine.any():
-            cases = mine[:, None, None, None]
-            group = one.wrong & cases
-            right, nan = one.taken[:, None, :, None] & cases & ~one.wrong, np.isnan(one.seen)
-            each.append((one, group, right & ~nan))
-            inherited |= bool((right & nan).any())
-            beside &= not one.rest[mine].any()
-            count += int(mine.sum())
-            clear += int(group.any(axis=(1, 2, 3)).sum())
+    for _, one in local.steps_among(which):
+        right, nan = one.taken[:, None, :, None] & ~one.wrong, np.isnan(one.seen)
+        each.append((one, one.wrong, right & ~nan))
+        inherited |= bool((right & nan).any())
+        beside &= not one.rest.any()
+        count += len(one.stack)
+        clear += int(one.wrong.any(axis=(1, 2, 3)).sum())
     wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
     whole = count == which.sum() and not inherited  # else some states are not seen
     if fine and not wrong and whole:
@@ -120,20 +116,27 @@ def _of_one_output(parts: Sequence[FailingBlock]) -> list[str]:
         for part, each in zip(parts, wrong, strict=True)
         if name in each
         for stack in part.stacked
-        for _, mine, mask in elements_by_role(stack, {name: each[name]})
+        for mine, mask in [elements_in(stack, name, each[name])]
     ]
     place = where(found, MOST_RIGHT)
     return [f"only {name} is wrong{place and f', {place}'}"]
 
 
 def wrong_elements(part: FailingBlock) -> Arrays:
-    """Say which elements of the outputs are not within the criterion, under any reading."""
-    three = under_readings(part.block, part.observed, part.criterion)
-    return {name: is_wrong(array) for name, array in three.items()}
+    """Say which elements of the outputs are not within the criterion, under the reading that the part follows."""
+    right, limits = part.block.answers[part.reading].outputs, part.admitted
+    return {
+        name: ~(difference(seen.astype(np.float64), right[name].astype(np.float64)) <= limits[name])
+        for name, seen in part.observed.items()
+    }
 
 
-def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Replies) -> str:
-    """Say how many of some cases give other numbers when they are asked again; "" if none does."""
+def answered_otherwise(
+    parts: Sequence[FailingBlock], which: Array, replies: Replies | None
+) -> list[str]:
+    """Say how many of some cases give other numbers when they are asked again; nothing if none does."""
+    if replies is None or not which.any():
+        return []
     chosen = [
         (part, int(np.flatnonzero(rows)[0])) for part, rows in by_part(parts, which) if rows.any()
     ]
@@ -146,15 +149,14 @@ def answered_otherwise(parts: Sequence[FailingBlock], which: Array, replies: Rep
     ]
     count = sum(any(other[at : at + 2]) for at in range(0, len(other), 2))
     if not count:
-        return ""
+        return []
     pairs = zip(asked[1:], answers[1:], answers, strict=False)
     known = np.concatenate([np.zeros(0, bool), *(_of_before(*one) for one in pairs)])
     cause = ", such as what was asked before"
     if known.size >= FEWEST_KEPT and known.all():
         cause = ": every wrong number stands in the answer before"
-    return (
-        f"asked again, {count} of {len(chosen)} of these cases gave other numbers: {ON_MORE}{cause}"
-    )
+    of = f"{count} of {len(chosen)} of these cases"
+    return [f"asked again, {of} gave other numbers: {ON_MORE}{cause}"]
 
 
 def _of_before(part: FailingBlock, reply: Reply, before: Reply) -> Array:
@@ -163,8 +165,8 @@ def _of_before(part: FailingBlock, reply: Reply, before: Reply) -> Array:
     shapes = ({name: a.shape for name, a in each.items()} for each in (seen, part.observed))
     if next(shapes) != next(shapes):
         return np.zeros(1, bool)
-    three = under_readings(part.block, seen, part.criterion)
-    wrong = np.concatenate([seen[name][is_wrong(array)] for name, array in three.items()])
+    again = FailingBlock(part.block, seen, part.criterion, part.reading)
+    wrong = np.concatenate([seen[name][mask] for name, mask in wrong_elements(again).items()])
     return np.isin(wrong, np.concatenate([*map(np.ravel, before.outputs.values()), np.zeros(0)]))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 
@@ -30,19 +31,17 @@ class Local:
         self._parts, self._passing = parts, passing
         self._steps: dict[int, list[Steps]] = {}
 
-    @property
-    def steps(self) -> Iterator[tuple[int, Steps]]:
-        """The steps of the failing cases, each with the number of its block's first case."""
-        return self.steps_among(np.ones(self.count, bool))
-
-    def steps_among(self, which: Array) -> Iterator[tuple[int, Steps]]:
-        """Yield the steps of the blocks that hold some of the failing cases `which` (n,)."""
+    def steps_among(self, which: Array) -> Iterator[tuple[Array, Steps]]:
+        """Yield the steps of the failing cases `which` (n,), with their places among all."""
         start = 0
         for place, part in enumerate(self._parts):
             if which[start : start + len(part)].any():
                 if place not in self._steps:
                     self._steps[place] = steps_of(part)
-                yield from ((start, one) for one in self._steps[place])
+                for one in self._steps[place]:
+                    rows = start + one.stack.rows
+                    if which[rows].any():
+                        yield rows[which[rows]], one.only(np.flatnonzero(which[rows]))
             start += len(part)
 
     def explained(
@@ -57,28 +56,21 @@ class Local:
         where. They are tested on cases that `passed`, by blocks, with which of each; against a few, if
         these are not given. And against the failing cases that are known to be `otherwise` (n,).
         """
-        found, spoilt = np.zeros((2, self.count), bool)
+        found, spoilt, other = np.zeros((3, self.count), bool)
+        other |= False if otherwise is None else otherwise
         states, spoiling = list[Split](), list[Split]()
         explained, contradicting = list[tuple[Block, Array]](), list[tuple[Block, Array]]()
-        for start, steps in self.steps:
+        for rows, steps in self.steps_among(~other):
             if not steps.has_all(variants):
                 continue
             near = steps.gives(variants)
-            cases, nothing = steps.explained(near[None])[0], np.zeros_like(near)
-            if otherwise is not None:
-                besides = otherwise[start + steps.stack.rows]
-                cases &= ~besides
-                if besides.any():
-                    off = ~near & steps.shown(variants) & _of(besides)
-                    states.append((steps, nothing, off))
-                    others = np.asarray(off.any(axis=(1, 2, 3)))
-                    contradicting.append((steps.part.block, _rows(steps, others)))
-            found[start + steps.stack.rows[cases & steps.rest]] = True
+            cases = steps.explained(near[None])[0]
+            found[rows[cases & steps.rest]] = True
             if cases.any():
                 off = ~steps.wrong & ~near & _of(cases) & steps.taken[:, None, :, None]
                 spoils = np.asarray(off.any(axis=(1, 2, 3)))
-                spoilt[start + steps.stack.rows[spoils]] = True
-                states.append((steps, steps.wrong & _of(cases & ~spoils), nothing))
+                spoilt[rows[spoils]] = True
+                states.append((steps, steps.wrong & _of(cases & ~spoils), np.zeros_like(near)))
                 spoiling.append((steps, steps.wrong & _of(spoils), off))
                 explained.append((steps.part.block, _rows(steps, cases)))
         if not explained:
@@ -88,14 +80,15 @@ class Local:
         else:
             found &= ~spoilt
         wrong = sum(int(group.sum()) for _, group, _ in states)
-        for steps in self.passing if passed is None else self._as_right(passed):
+        right = self.passing if passed is None else self._as_right(passed)
+        for steps in chain((steps for _, steps in self.steps_among(other)), right):
             if steps.has_all(variants):
-                off = steps.shown(variants)
+                off = steps.shown(variants) & ~steps.gives(variants)
                 if (cases := np.asarray(off.any(axis=(1, 2, 3)))).any():
                     states.append((steps, np.zeros_like(off), off))
                     contradicting.append((steps.part.block, _rows(steps, cases)))
         one = Explanation(names_of(variants), found, states=wrong)
-        if not within and not any(rows.any() for _, rows in contradicting):
+        if not within and not contradicting:
             return one
         places = [] if within else what_tells_apart(explained, contradicting)
         place = places[0] if places else where(states)
@@ -106,7 +99,7 @@ class Local:
     def helped(self, variants: Sequence[Variant], most_left: float, which: Array) -> Array:
         """(n,) Say of which cases of `which` variants leave together no more than a share of the errors."""
         found = np.zeros(self.count, bool)
-        for start, steps in self.steps_among(which):
+        for rows, steps in self.steps_among(which):
             if steps.has_all(variants):
                 [given] = steps.given([variants])
                 taken = steps.taken[:, None, :, None]
@@ -116,9 +109,8 @@ class Local:
                         for states in (steps.right, given)
                     )
                     better = share_left(before, after) <= most_left
-                better &= before.any(axis=1) & steps.rest
-                found[start + steps.stack.rows[better]] = True
-        return found & which
+                found[rows[better & before.any(axis=1) & steps.rest]] = True
+        return found
 
     @cached_property
     def passing(self) -> list[Steps]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from ...cases.dtypes import Array, Arrays
+from ...cases.dtypes import Array
 from ...cases.operators.activations import Activation
 from ...cases.operators.layout import shared_outputs
 from ...gen.stacks import Stack
@@ -31,31 +31,24 @@ def where(each: Sequence[Split], exceptions: float = 0.0) -> str:
     known = [one for one in each if one[1].any() or one[2].any()]
     features = _features([one for one, _, _ in known])
     groups = Groups([mask for _, mask, _ in known], [mask for _, _, mask in known])
-    if not enough(*_cases(groups), len(features)):
+    cases = (
+        sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks)
+        for masks in (groups.members, groups.others)
+    )
+    if not enough(*cases, len(features)):
         features = [one for one in features if not _of_cases(one, groups)]
     found, groups = choose_conditions(features, groups, MOST_CONDITIONS, exceptions)
     members, rest = groups.counts
     return joined([one.words for one in found]) if found and rest <= members else ""
 
 
-def elements_by_role(stack: Stack, outputs: Arrays) -> Iterator[tuple[str, Elements, Array]]:
-    """List a block's outputs of stacked cases by role: the elements, and the array in their layout.
-
-    Arrays may have more axes behind that of the cases.
-    """
-    for role, array in shared_outputs(stack.operator, stack.attributes, outputs).items():
-        mine, steps = array[stack.rows], array.shape[-2] if role == "y" else 0
-        flat = mine.reshape(*mine.shape[:-3], -1, mine.shape[-1]) if steps else mine
-        yield role, elements_of(stack.inputs, stack.semantics, steps), flat
-
-
-def _cases(groups: Groups) -> tuple[int, int]:
-    """Count the cases with a state in the group, and with another one."""
-
-    def count(masks: Sequence[Array]) -> int:
-        return sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks)
-
-    return count(groups.members), count(groups.others)
+def elements_in(stack: Stack, name: str, output: Array) -> tuple[Elements, Array]:
+    """Find the elements of a block's output that stacked cases have, and the array in their layout."""
+    shared = shared_outputs(stack.operator, stack.attributes, {name: output})
+    [(role, array)] = shared.items()
+    mine, steps = array[stack.rows], array.shape[-2] if role == "y" else 0
+    flat = mine.reshape(*mine.shape[:2], -1, mine.shape[-1])
+    return elements_of(stack.inputs, stack.semantics, steps), flat
 
 
 def _of_cases(feature: Feature, groups: Groups) -> bool:
@@ -105,10 +98,14 @@ def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
         return
     meant, clip = states.stack.semantics, states.stack.semantics.clip[:, None]
     z, r, h = (states.quantities[name] for name in ("a_z", "a_r", "a_h"))
-    both = [r, r] if meant.reset_after else [_of_all_units(r, which) for which in (np.min, np.max)]
+    both = (
+        [r, r]
+        if meant.reset_after
+        else [r.min(axis=-1, keepdims=True), r.max(axis=-1, keepdims=True)]
+    )
     for name in ("", *functions):
         f, g = (is_called(name, each) for each in (meant.f, meant.g))
-        some = [np.where(f, gate, 0.0) for gate in (z, *both)] + [np.where(g, h, 0.0)]
+        some = [np.where(f, gate, np.zeros_like(z)) for gate in (z, *both)] + [np.where(g, h, 0.0)]
         some = [np.clip(one, -clip, clip) if name else one for one in some]
         low, high = np.minimum.reduce(some), np.maximum.reduce(some)
         one = f"the argument of {name}" if name else "a pre-activation"
@@ -116,10 +113,6 @@ def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
         yield Feature([low], {"<": f"where {one} is below {{value}}"}, real=True)
         size = {">=": f"where the size of {one} is above {{value}}"}
         yield Feature([np.maximum(high, -low)], size, real=True)
-
-
-def _of_all_units(values: Array, which: Callable[..., Array]) -> Array:
-    return np.broadcast_to(which(values, axis=-1, keepdims=True), values.shape)
 
 
 def is_called(name: str, functions: Sequence[Sequence[Activation]]) -> Array:

@@ -66,7 +66,9 @@ class Proof:
     def _passed(self, one: Explanation) -> Blocks:
         """List the cases that passed and that an explanation excludes, by blocks; look for them once."""
         if one.names not in self._excluded:
-            self._excluded[one.names] = self._passing.excluding(one.variants)
+            self._excluded[one.names] = self._passing.against(
+                self._passing.every_block(), [one.variants]
+            )[0]
         return self._excluded[one.names]
 
     def _tested(self, one: Explanation) -> Explanation:

@@ -17,7 +17,7 @@ from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.sums import PRODUCTS, with_terms
 from .fitting import CLEARLY, LEAST, SLOPE, Fit, Guess, Term
 from .steps import Steps
-from .trying import Variants, errors_at, explains, shares
+from .trying import Variants, errors_at, explains
 
 MOST_TERMS = 3
 """Maximum terms; more fit anything in small cases."""
@@ -35,11 +35,8 @@ BEST = 8
 TERMS: Sequence[Term] = [(target, one) for target, some in PRODUCTS.items() for one in some]
 
 
-def solved(several: Sequence[Steps]) -> list[tuple[Variants, Array]]:
-    """Find terms or a number that give every wrong state of some case, or a part of that.
-
-    Beside the variants stand, (steps,), their `shares` of each.
-    """
+def solved(several: Sequence[Steps]) -> list[Variants]:
+    """Find terms or a number that give every wrong state of some case, or a part of that."""
     if not several:
         return []
     known = [np.isfinite(one.seen) & np.isfinite(one.right) for one in several]
@@ -52,22 +49,21 @@ def solved(several: Sequence[Steps]) -> list[tuple[Variants, Array]]:
         fit = Fit(list(zip(several, every, strict=True)))
     else:
         fit = Fit(list(zip(several, wrong, strict=True)))
-    found = [*_sums(fit), *(_members(fit) if fit.states >= FEWEST_WRONG else ())]
-    given = [[share for _, share in shares(steps, found)] for steps in several]
-    return list(zip(found, np.array(given).T, strict=True))
+    return [*_sums(fit), *(_members(fit) if fit.states >= FEWEST_WRONG else ())]
 
 
 def _sums(fit: Fit) -> Iterator[Variants]:
     """Add one term after another until a case is explained."""
     best = [Guess(partial(_variants, ()), np.zeros(0))]
     for _ in range(min(MOST_TERMS, fit.states // STATES_EACH)):
-        slopes = fit.slopes([[_with(one, ()), *(_with(one, (t,)) for t in TERMS)] for one in best])
-        more = [
-            Guess(partial(_variants, terms), np.append(one.numbers, 0.0), terms)
-            for one, (errors, by) in zip(best, slopes, strict=True)
-            for terms in ((*one.terms, t) for t in _promising(one, errors, by))
-        ]
-        best = sorted(fit.improve(more), key=lambda one: one.cost)[:KEPT]
+        more = []
+        for one in best:
+            errors, by = fit.slopes([_with(one, ()), *(_with(one, (t,)) for t in TERMS)])
+            numbers = np.append(one.numbers, 0.0)
+            for term in _promising(one, errors, by):
+                terms = (*one.terms, term)
+                more.append(fit.improve(Guess(partial(_variants, terms), numbers, terms)))
+        best = sorted(more, key=lambda one: one.cost)[:KEPT]
         each = [one.rounded for one in best]
         tried = [variants for one in each for variants in one]
         if not tried:
@@ -118,15 +114,15 @@ def _members(fit: Fit) -> Iterator[Variants]:
             and steps.tells(family.needs)
             for number in family.form.tried
         ]
-        errors = errors_at(steps, usable, [(), *(one.variants for one in tried)])
+        errors = errors_at(steps, usable, steps.given([(), *(one.variants for one in tried)]))
         nothing, *left = np.maximum(np.abs(errors).sum(axis=1), 1e-300).tolist()
         for one, rest in zip(tried, left, strict=True):
             name = _family(one)
             best[name] = min(best.get(name, (1.0, one)), (rest / nothing, one), key=itemgetter(0))
     order = sorted(best.items(), key=lambda entry: entry[1][0])
     some = [(FAMILIES[name].form, one) for name, (rest, one) in order[:BEST] if rest < 1.0]
-    fitted = fit.improve([one for form, one in some if form.fitted])
-    for one in (*fitted, *(one for form, one in some if not form.fitted)):
+    for form, one in some:
+        one = fit.improve(one) if form.fitted else one
         if not (rounded := one.rounded):  # a limit of nothing, or below it, is no limit
             continue
         cases = sum(explains(steps, rounded).sum(axis=1) for steps, _ in fit.several)

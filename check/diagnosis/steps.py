@@ -17,21 +17,21 @@ import numpy as np
 from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
-from ...cases.operators.layout import GruInputs, mask_of, shared_outputs
+from ...cases.operators.layout import mask_of, shared_outputs
 from ...gen.gru import fill_padding, step_numbers, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.variant import IN_A_STEP, Quantities, Variant
 from ..judging.criterion import Demanded
 from ..judging.single_steps import SingleSteps, last_times
-from .failing import MOST_ERROR, FailingBlock, Room
+from .failing import FailingBlock, Room
 
 JUMPED = 2.0**-20
 """The quantities of a step are off by less than this share in float32."""
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(SingleSteps):
     """Every step of some failing cases as a case of its own: n cases, their directions, batch · time rows.
 
     `inputs` are those of one step from the observed state before it, `seen` the observed states after it,
@@ -44,11 +44,7 @@ class Steps:
 
     part: FailingBlock
     stack: Stack
-    inputs: GruInputs
-    seen: Array
     limits: Array
-    taken: Array
-    number: Array
     row: Array
     rest: Array
     base: tuple[Variant, ...] = ()
@@ -80,11 +76,6 @@ class Steps:
             meant = variant.semantics(meant) if variant.semantics else meant
         return frozenset(one.name for functions in (*meant.f, *meant.g) for one in functions)
 
-    @property
-    def lengths(self) -> Array:
-        """(n, rows) the length of the row of the batch that each row is a step of."""
-        return np.asarray(self.stack.inputs.lengths[:, self.row])
-
     @cached_property
     def right(self) -> Array:
         """(n, direction, rows, hidden) the right states after each step."""
@@ -104,26 +95,20 @@ class Steps:
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
         """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""
-        [found] = replace(self, base=()).quantities_under([()])
-        return found
+        return replace(self, base=()).quantities_under(())
 
-    def quantities_under(self, several: Sequence[Sequence[Variant]]) -> list[Mapping[str, Array]]:
-        """Collect the quantities of all steps under each of several combinations of variants."""
-        seen: list[dict[str, list[Array]]] = [{} for _ in several]
+    def quantities_under(self, variants: Sequence[Variant]) -> Mapping[str, Array]:
+        """Collect the quantities of all steps under variants."""
+        seen: dict[str, list[Array]] = {}
 
-        def see(mine: dict[str, list[Array]], name: str, q: Quantities) -> Array:
-            mine.setdefault(name, []).append(q[name])
-            return mine[name][-1]
+        def see(name: str, q: Quantities) -> Array:
+            seen.setdefault(name, []).append(q[name])
+            return seen[name][-1]
 
-        watched = [
-            Variant("seen", "", quantities={name: partial(see, mine, name) for name in IN_A_STEP})
-            for mine in seen
-        ]
+        watched = Variant("seen", "", quantities={one: partial(see, one) for one in IN_A_STEP})
         every = replace(self.inputs, lengths=np.ones_like(self.inputs.lengths))
-        replace(self, inputs=every).given(
-            [(*variants, one) for variants, one in zip(several, watched, strict=True)]
-        )
-        return [{name: np.stack(each, axis=1) for name, each in one.items()} for one in seen]
+        replace(self, inputs=every).given([(*variants, watched)])
+        return {name: np.stack(each, axis=1) for name, each in seen.items()}
 
     def gives(self, variants: Sequence[Variant]) -> Array:
         """(n, direction, rows, hidden) Say which observed states are what variants give together.
@@ -164,23 +149,19 @@ class Steps:
             admitted = Room(limit, right, kind).of(np.nan_to_num(self.seen).reshape(flat))
         return admitted.reshape(self.seen.shape)
 
-    def rows(self, which: Array) -> Steps:
+    def rows(self, which: slice | Array) -> Steps:
         """Take the steps of some of the rows."""
-        given = self.inputs
-        x, h0, lengths = given.x[:, which], given.h0[:, :, which], given.lengths[:, which]
-        some: dict[str, Any] = {
-            name: getattr(self, name)[:, :, which] for name in ("seen", "limits", "number")
-        }
-        starts = given.starts[:, which]
-        inputs = replace(given, x=x, h0=h0, lengths=lengths, starts=starts)
-        return replace(self, inputs=inputs, taken=self.taken[:, which], row=self.row[which], **some)
+        some = super().rows(which)
+        return replace(some, limits=self.limits[:, :, which], row=self.row[which])
 
     def only(self, cases: Array) -> Steps:
         """Take the steps of some of the cases."""
+        if len(cases) == len(self.seen):
+            return self
         names = ("seen", "limits", "taken", "number", "rest")
         some: dict[str, Any] = {name: getattr(self, name)[cases] for name in names}
         stack, inputs = self.stack.only(cases), self.inputs.rows(cases)
-        return replace(self, stack=stack, inputs=inputs, **some)
+        return replace(self, stack=stack, semantics=stack.semantics, inputs=inputs, **some)
 
 
 def steps_of(part: FailingBlock) -> list[Steps]:
@@ -220,25 +201,14 @@ def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Arr
     if time > 1 and isinstance(criterion, Demanded):
         _, admitted = single.expected(part.block.dtype)
         limits = admitted[criterion.arithmetic].astype(np.float64)
-    number = np.empty(seen.shape[:-1], np.int64)
-    for d, direction in enumerate(semantics.directions):
-        number[:, d] = step_numbers(direction, stack.inputs, time)
     return Steps(
+        **vars(single),
         part=part,
         stack=stack,
-        inputs=single.inputs,
-        seen=single.seen,
         limits=limits,
-        taken=single.taken,
-        number=number.reshape(single.seen.shape[:-1]),
         row=np.repeat(np.arange(seen.shape[2]), time),
         rest=rest,
     )
-
-
-def bounded(differences: Array, otherwise: float) -> Array:
-    """Limit differences (≥ 0) to MOST_ERROR; put `otherwise` for those that are not finite."""
-    return np.where(np.isfinite(differences), np.minimum(differences, MOST_ERROR), otherwise)
 
 
 def share_left(before: Array, after: Array) -> Array:

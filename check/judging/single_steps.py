@@ -55,7 +55,7 @@ class SingleSteps:
     inputs: GruInputs
     seen: Array
     taken: Array
-    first: Array
+    number: Array
 
     @classmethod
     def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
@@ -63,12 +63,11 @@ class SingleSteps:
         n, directions, _, time, hidden = y.shape
         seen = turned(semantics, y.astype(np.float64))
         before = np.empty_like(seen)
-        first: Array = np.zeros(seen.shape[:-1], bool)
+        number = np.empty(seen.shape[:-1], np.int64)
         for d, direction in enumerate(semantics.directions):
-            numbers = step_numbers(direction, inputs, time)
-            order = processing_order(numbers, inputs.lengths)
+            number[:, d] = step_numbers(direction, inputs, time)
+            order = processing_order(number[:, d], inputs.lengths)
             before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
-            first[:, d] = numbers == 0
         taken = mask_of(inputs.lengths, inputs.starts, time).reshape(n, -1)
         one = GruInputs(
             x=inputs.x.reshape(n, -1, 1, inputs.x.shape[-1]),
@@ -79,8 +78,13 @@ class SingleSteps:
             r=inputs.r,
             b=inputs.b,
         )
-        states, first = seen.reshape(n, directions, -1, hidden), first.reshape(n, directions, -1)
-        return cls(semantics, one, states, taken, first)
+        states, number = seen.reshape(n, directions, -1, hidden), number.reshape(n, directions, -1)
+        return SingleSteps(semantics, one, states, taken, number)
+
+    @property
+    def first(self) -> Array:
+        """(n, direction, rows) which steps start from the given state."""
+        return np.asarray(self.number == 0)
 
     def rows(self, which: slice | Array) -> SingleSteps:
         """Take some of the rows."""
@@ -88,8 +92,8 @@ class SingleSteps:
         lengths, starts = self.inputs.lengths[:, which], self.inputs.starts[:, which]
         inputs = replace(self.inputs, x=x, h0=h0, lengths=lengths, starts=starts)
         seen, taken = self.seen[:, :, which], self.taken[:, which]
-        first = self.first[:, :, which]
-        return replace(self, inputs=inputs, seen=seen, taken=taken, first=first)
+        number = self.number[:, :, which]
+        return replace(self, inputs=inputs, seen=seen, taken=taken, number=number)
 
     def parts(self, classes: int) -> Iterator[tuple[slice, SingleSteps]]:
         """Split the rows into parts that are bounded at once in a number of `classes`, each with its rows."""
