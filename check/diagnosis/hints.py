@@ -12,6 +12,7 @@ import numpy as np
 
 from ...cases.dtypes import Array, Arrays
 from ...cases.question import Question
+from ...gen.variants.evaluate import within
 from ...vectors.block import Block
 from ...vectors.case import difference
 from ..protocol.header import Reply
@@ -123,7 +124,7 @@ def _of_one_output(parts: Sequence[FailingBlock]) -> list[str]:
 
 
 def wrong_elements(part: FailingBlock) -> Arrays:
-    """Say which elements of the outputs are not within the criterion, under the reading that the part follows."""
+    """Say which elements of the outputs the criterion does not admit, under the part's own reading."""
     right, limits = part.block.answers[part.reading].outputs, part.admitted
     return {
         name: ~(difference(seen.astype(np.float64), right[name].astype(np.float64)) <= limits[name])
@@ -143,14 +144,15 @@ def answered_otherwise(
     chosen = sorted(chosen, key=lambda one: one[0].work)[:MOST_ASKED]
     asked = [part.rows(np.array([row])) for part, row in chosen for _ in range(2)]
     answers = replies([one.block.question(0) for one in asked])
+    again = [_again(one, reply) for one, reply in zip(asked, answers, strict=True)]
     other = [
-        reply.status == "ok" and _differs(one, reply.outputs)
-        for one, reply in zip(asked, answers, strict=True)
+        new is not None and not within(new.observed, one.observed, one.admitted).all()
+        for one, new in zip(asked, again, strict=True)
     ]
     count = sum(any(other[at : at + 2]) for at in range(0, len(other), 2))
     if not count:
         return []
-    pairs = zip(asked[1:], answers[1:], answers, strict=False)
+    pairs = zip(again[1:], answers, strict=False)
     known = np.concatenate([np.zeros(0, bool), *(_of_before(*one) for one in pairs)])
     cause = ", such as what was asked before"
     if known.size >= FEWEST_KEPT and known.all():
@@ -159,23 +161,19 @@ def answered_otherwise(
     return [f"asked again, {of} gave other numbers: {ON_MORE}{cause}"]
 
 
-def _of_before(part: FailingBlock, reply: Reply, before: Reply) -> Array:
-    """Say which of the wrong elements of a case's reply are numbers of the reply before."""
-    seen = {name: array[None] for name, array in reply.outputs.items()}
+def _again(part: FailingBlock, reply: Reply) -> FailingBlock | None:
+    """Make the same case with what was answered again; None where that has no outputs of its shapes."""
+    seen = {name: array[None].astype(np.float64) for name, array in reply.outputs.items()}
     shapes = ({name: a.shape for name, a in each.items()} for each in (seen, part.observed))
-    if next(shapes) != next(shapes):
+    if reply.status != "ok" or next(shapes) != next(shapes):
+        return None
+    return FailingBlock(part.block, seen, part.criterion, part.reading)
+
+
+def _of_before(again: FailingBlock | None, before: Reply) -> Array:
+    """Say which of the wrong elements of a case that was asked again are numbers of the reply before."""
+    if again is None:
         return np.zeros(1, bool)
-    again = FailingBlock(part.block, seen, part.criterion, part.reading)
-    wrong = np.concatenate([seen[name][mask] for name, mask in wrong_elements(again).items()])
-    return np.isin(wrong, np.concatenate([*map(np.ravel, before.outputs.values()), np.zeros(0)]))
-
-
-def _differs(part: FailingBlock, outputs: Arrays) -> bool:
-    """Say whether outputs of one case are further from those observed first than is admitted."""
-    admitted = part.admitted
-    for name, seen in part.observed.items():
-        if name in outputs and outputs[name].shape == seen.shape[1:]:
-            off = difference(outputs[name].astype(np.float64), seen[0].astype(np.float64))
-            if (off > admitted[name][0]).any():
-                return True
-    return False
+    wrong = [again.observed[name][mask] for name, mask in wrong_elements(again).items()]
+    known = [*map(np.ravel, before.outputs.values()), np.zeros(0)]
+    return np.isin(np.concatenate(wrong), np.concatenate(known))

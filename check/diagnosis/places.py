@@ -68,41 +68,34 @@ def _features(states: Sequence[States]) -> list[Feature]:
     """Make the features of all states, what is simple first."""
     asked = [one.functions for one in states if isinstance(one, Steps)]
     functions = sorted(frozenset.intersection(*asked)) if asked else []
-    each = [[*_of_place(one), *_of_sizes(one), *_of_values(one, functions)] for one in states]
+    each = [
+        [*_of_elements(one.elements), *_of_values(one, functions)]
+        if isinstance(one, Steps)
+        else [*_of_elements(one)]
+        for one in states
+    ]
     return [
         replace(same[0], values=[one.values[0] for one in same]) for same in zip(*each, strict=True)
     ]
 
 
-def _of_place(states: States) -> Iterator[Feature]:
-    if isinstance(states, Steps):
-        of = states.stack
-        no_time = np.full(len(states.row), np.nan)
-        states = Elements(of.inputs, of.semantics, states.number, states.row, no_time)
-    yield from (Feature([values * 1], words) for values, words in places(states))
-
-
-def _of_sizes(states: States) -> Iterator[Feature]:
-    inputs = (states.stack if isinstance(states, Steps) else states).inputs
-    sizes = (inputs.h0.shape[-1], inputs.x.shape[-1], *inputs.x.shape[-3:-1])
+def _of_elements(at: Elements) -> Iterator[Feature]:
+    yield from (Feature([values * 1], words) for values, words in places(at))
+    sizes = (at.inputs.h0.shape[-1], at.inputs.x.shape[-1], *at.inputs.x.shape[-3:-1])
     for name, size in zip(SIZES.values(), sizes, strict=True):
         yield from of_size(name, np.full((1, 1, 1, 1), float(size)))
 
 
-def _of_values(states: States, functions: Sequence[str]) -> Iterator[Feature]:
-    """Make the features of pre-activations, which only steps have: of all, and of each function.
+def _of_values(states: Steps, functions: Sequence[str]) -> Iterator[Feature]:
+    """Make the features of pre-activations: of all, and of each function.
 
     Where the reset gate is applied before the product, a state comes from the reset gates of all units.
     """
-    if isinstance(states, Elements):
-        return
     meant, clip = states.stack.semantics, states.stack.semantics.clip[:, None]
     z, r, h = (states.quantities[name] for name in ("a_z", "a_r", "a_h"))
-    both = (
-        [r, r]
-        if meant.reset_after
-        else [r.min(axis=-1, keepdims=True), r.max(axis=-1, keepdims=True)]
-    )
+    both = [r, r]
+    if not meant.reset_after:
+        both = [which(r, axis=-1, keepdims=True) for which in (np.min, np.max)]
     for name in ("", *functions):
         f, g = (is_called(name, each) for each in (meant.f, meant.g))
         some = [np.where(f, gate, np.zeros_like(z)) for gate in (z, *both)] + [np.where(g, h, 0.0)]

@@ -54,7 +54,11 @@ class Proof:
             new = [one for one in chosen if one.certain and id(one) not in self._proven]
             if not new:
                 break
-            tested = {id(one): self._tested(one) for one in new}
+            nobody = np.zeros_like(self._which)
+            tested = {
+                id(one): self._placed(one, passed, nobody) if (passed := self._passed(one)) else one
+                for one in new
+            }
             self._proven |= {id(one): one for one in tested.values()}
             found = [tested.get(id(one), one) for one in found]
             found.sort(key=lambda one: one.rank)
@@ -66,15 +70,9 @@ class Proof:
     def _passed(self, one: Explanation) -> Blocks:
         """List the cases that passed and that an explanation excludes, by blocks; look for them once."""
         if one.names not in self._excluded:
-            self._excluded[one.names] = self._passing.against(
-                self._passing.every_block(), [one.variants]
-            )[0]
+            every = self._passing.every_block()
+            [self._excluded[one.names]] = self._passing.against(every, [one.variants])
         return self._excluded[one.names]
-
-    def _tested(self, one: Explanation) -> Explanation:
-        """Say where an explanation holds; leave it uncertain, if cases that passed speak against it."""
-        passed = self._passed(one)
-        return self._placed(one, passed, np.zeros_like(self._which)) if passed else one
 
     def _believed(self, one: Explanation, chosen: Sequence[Explanation]) -> Explanation:
         """Say where an explanation holds; leave it uncertain, if failing cases speak against it.

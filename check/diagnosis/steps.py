@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ...cases.dtypes import FLOAT_TYPES, Array, Arrays
+from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.layout import mask_of, shared_outputs
 from ...gen.gru import fill_padding, step_numbers, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
+from ...gen.variants.places import Elements
 from ...gen.variants.variant import IN_A_STEP, Quantities, Variant
 from ..judging.criterion import Demanded
 from ..judging.single_steps import SingleSteps, last_times
@@ -87,10 +88,14 @@ class Steps(SingleSteps):
         return np.asarray(~self.near(self.right[None])[0] & self.taken[:, None, :, None])
 
     @property
-    def off(self) -> Array:
-        """(n, direction, rows, hidden) which states are off by more than is admitted of one step."""
-        near = _within(self.seen, self.right, self.limits)
-        return np.asarray(~near & self.taken[:, None, :, None])
+    def elements(self) -> Elements:
+        """These states as elements of outputs, without a place in Y."""
+        inputs, meant, nowhere = (
+            self.stack.inputs,
+            self.stack.semantics,
+            np.full(len(self.row), np.nan),
+        )
+        return Elements(inputs, meant, self.number, self.row, nowhere)
 
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
@@ -169,34 +174,24 @@ def steps_of(part: FailingBlock) -> list[Steps]:
     operator, block = OPERATORS[part.block.operator], part.block
     attributes = operator.with_defaults(block.given[0])
     shared = shared_outputs(operator, attributes, part.observed)
-    seen = _states(shared)
-    limits = _states(shared_outputs(operator, attributes, part.admitted))
-    if seen is None or limits is None:
+    admitted = shared_outputs(operator, attributes, part.admitted)
+    if not {"y", "ho"} & shared.keys():
         return []
+    seen, limits = (
+        each["y"] if "y" in each else each["ho"][..., None, :] for each in (shared, admitted)
+    )  # (n, direction, batch, time, hidden)
     return [
-        _steps(
-            part,
-            stack,
-            seen[stack.rows].astype(np.float64),
-            limits[stack.rows].astype(np.float64),
-            shared["ho"][stack.rows].astype(np.float64) if "ho" in shared else None,
-        )
+        _steps(part, stack, seen, limits, shared.get("ho"))
         for stack in part.stacked
         if stack.inputs.x.shape[-2] == seen.shape[-2]
     ]
 
 
-def _states(shared: Arrays) -> Array | None:
-    """(n, direction, batch, time, hidden) Take every state, as far as the outputs hold them."""
-    if "y" in shared:
-        return shared["y"]
-    return shared["ho"][..., None, :] if "ho" in shared else None
-
-
 def _steps(part: FailingBlock, stack: Stack, seen: Array, limits: Array, ho: Array | None) -> Steps:
+    seen, limits = (array[stack.rows].astype(np.float64) for array in (seen, limits))
     time, semantics, criterion = seen.shape[-2], stack.semantics, part.criterion
     single = SingleSteps.of(stack.inputs, semantics, seen)
-    rest = _rest(stack, seen, ho, limits)
+    rest = _rest(stack, seen, None if ho is None else ho[stack.rows].astype(np.float64), limits)
     limits = turned(semantics, limits).reshape(single.seen.shape)
     if time > 1 and isinstance(criterion, Demanded):
         _, admitted = single.expected(part.block.dtype)

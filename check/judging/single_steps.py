@@ -47,8 +47,8 @@ class SingleSteps:
 
     Rows are those of the batch, each with its times, in the order of time. `inputs` are of one step from the
     observed state before it. `seen` (n, direction, rows, hidden) are the observed states after it, in
-    float64; `taken` (n, rows) says which steps there are, `first` (n, direction, rows) which start from the
-    given state.
+    float64; `taken` (n, rows) says which steps there are, `number` (n, direction, rows) counts them in the
+    order of processing.
     """
 
     semantics: StackedSemantics

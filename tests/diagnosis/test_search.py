@@ -14,7 +14,7 @@ from diagnosis.wrong import CELL, SEQUENCE
 from grucible.cases.dtypes import FLOAT_TYPES, Arrays
 from grucible.check.diagnosis import contradictions
 from grucible.check.diagnosis.apart import Feature, Groups, conditions
-from grucible.check.diagnosis.contradictions import Passed, Passing, excluded
+from grucible.check.diagnosis.contradictions import Blocks, Passed, Passing, excluded
 from grucible.check.diagnosis.failing import FailingBlock, Room, elements
 from grucible.check.diagnosis.finding import Explanation, finding_by_case, finding_of
 from grucible.check.diagnosis.hints import answered_otherwise
@@ -50,9 +50,9 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     same = Reply("ok", {name: array[0] for name, array in part.observed.items()})
     other = Reply("ok", {name: array + np.float32(0.1) for name, array in same.outputs.items()})
     refused = Reply("error", {}, "not again")
-    assert answered_otherwise([part], which, lambda asked: [same] * len(asked)) == ""
-    assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == ""
-    found = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
+    assert answered_otherwise([part], which, lambda asked: [same] * len(asked)) == []
+    assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == []
+    [found] = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
     assert found.startswith("asked again, 1 of 1 of these cases gave other numbers")
 
 
@@ -137,9 +137,13 @@ def test_what_passed_contradicts_what_is_off_by_twice_what_was_admitted() -> Non
     block = core_blocks(CELL)[0]
     rounded = variant_called("pre-activations-of-gates-rounded=16")
     passed = [Passed(open_vectors(FILE), block.path, np.arange(len(block)))]
-    [[(_, found)]] = Passing(passed).contradicting([[rounded]])
+
+    def against(some: Passing) -> list[Blocks]:
+        return some.against(some.blocks, [[rounded]])
+
+    [[(_, found)]] = against(Passing(passed))
     assert found.all()
-    [few] = Passing(passed, {"float32": Demanded("bfloat16-gemm")}).contradicting([[rounded]])
+    [few] = against(Passing(passed, {"float32": Demanded("bfloat16-gemm")}))
     assert sum(int(mask.sum()) for _, mask in few) < len(block) / 2
 
 
