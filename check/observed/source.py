@@ -120,7 +120,8 @@ def _ask_runtime(runtime: Runtime, question: Question, names: str) -> Reply:
             return Reply(
                 "ok", {"".join([str(name)]): _copy(array) for name, array in given.items()}
             )
-        why = f"returned a {type(given).__name__}; expected a dict with {names}"
+        kind = "None" if given is None else f"a {type(given).__name__}"
+        why = f"returned {kind}; expected a dict with {names}"
         return Reply("error", {}, why, Fault("malformed"))
     except Unsupported as reason:
         return Reply("unsupported", {}, format_message(reason))

@@ -120,7 +120,7 @@ def test_without_a_test_file(project: Path) -> None:
         r"Ho\[1, 0\]: expected \S+, got \S+; off by 1, \S+ × tolerance", " ".join(worst)
     )
     assert see == f"see: grucible trace v.h5 {CELL}/made/float32/wrong --runtime my_gru:run"
-    assert "returned a NoneType; expected a dict with Ho" in printed
+    assert "returned None; expected a dict with Ho" in printed
     assert re.search(r"File .*my_gru.py\", line \d+, in run$", printed, re.M)
     assert "check/pytest_plugin" not in printed
     assert "[XPASS(strict)] as in release 1 (https://example.org/1)" in printed
