@@ -100,10 +100,10 @@ def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, st
 
 def _heights(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
     """Fit the heights of a curve at KNOTS; return them, and how much of the errors each takes."""
-    fit = Fit([(one, _every(one)) for one in several])
+    fit = Fit([(one, _every(one)) for one in several], alike=1.0)
     none = np.zeros(len(KNOTS))
     fitted = fit.improve(Guess(lambda h: (with_curve(asked, h.tolist()),), none, ridge=RIDGE))
-    _, by = fit.slopes(moved(fitted))
+    _, by, _ = fit.slopes(moved(fitted))
     return fitted.numbers, np.abs(fitted.numbers) * np.linalg.norm(by, axis=0)
 
 

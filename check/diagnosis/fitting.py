@@ -24,7 +24,9 @@ ROUNDS = 8
 SLOPE = 2.0**-13
 """The change of a number by which slopes are taken: its square is near float32's precision."""
 CLEARLY = 1e-3
-"""Minimum by which a Gauss-Newton step must lower the cost; less changes no number that counts."""
+"""Minimum share of the cost that a Gauss-Newton step takes, and by which costs differ; less is nothing."""
+SMALL = 2.0
+"""Errors that may be rounding, in units of what is admitted."""
 MOST_STATES = 4000
 """Maximum states that are looked at; more change no number that counts."""
 PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
@@ -68,11 +70,12 @@ class Guess(NamedTuple):
 class Fit:
     """Steps of several groups of cases, each with the states (n, direction, rows, hidden) that count.
 
-    A state that is far off costs hardly more than another: it may have another mistake.
+    A state that is far off costs hardly more than another: it may have another mistake. Of the share `alike`
+    of the states, none is far off.
     """
 
-    def __init__(self, several: Sequence[tuple[Steps, Array]]) -> None:
-        self.several = several
+    def __init__(self, several: Sequence[tuple[Steps, Array]], alike: float = 0.5) -> None:
+        self.several, self._alike = several, alike
         self.states = sum(int(usable.sum()) for _, usable in several)
 
     def errors(self, tried: Sequence[Variants]) -> Array:
@@ -80,31 +83,31 @@ class Fit:
         found = [errors_at(steps, usable, steps.given(tried)) for steps, usable in self.several]
         return np.concatenate(found, axis=1)[:, :: max(1, self.states // MOST_STATES)]
 
-    def costs(self, tried: Sequence[Variants]) -> Array:
-        """(c,) Compute the cost of what each leaves."""
-        return np.asarray(np.log1p((self.errors(tried) / 2.0) ** 2).mean(axis=1))
+    def costs(self, tried: Sequence[Variants], scale: float = SMALL) -> Array:
+        """(c,) Compute the cost of what each leaves; errors beyond the scale cost hardly more."""
+        return np.asarray(np.log1p((self.errors(tried) / scale) ** 2).mean(axis=1))
 
-    def slopes(self, tried: Sequence[Variants]) -> tuple[Array, Array]:
-        """(states,) errors of the first one, and (states, others) minus slopes, both weighted."""
+    def slopes(self, tried: Sequence[Variants]) -> tuple[Array, Array, float]:
+        """(states,) errors of the first one, and (states, others) minus slopes, weighted; and their scale."""
         errors, *others = self.errors(tried)
-        scale = max(2.0, 3.0 * float(np.median(np.abs(errors))))
+        scale = max(SMALL, 3.0 * float(np.quantile(np.abs(errors), self._alike)))
         weights = 1.0 / np.sqrt(1.0 + (errors / scale) ** 2)
-        return errors * weights, ((errors - others) * weights).T / SLOPE
+        return errors * weights, ((errors - others) * weights).T / SLOPE, scale
 
     def improve(self, one: Guess) -> Guess:
         """Find the numbers of a guess by damped Gauss-Newton steps."""
         for _ in range(ROUNDS):
-            errors, by = self.slopes(moved(one))
+            errors, by, scale = self.slopes(moved(one))
             ridge = one.ridge * float(np.linalg.norm(by))
             rows = np.vstack([by, ridge * np.eye(len(one.numbers))])
             errors = np.append(errors, -ridge * one.numbers)
             change, *_ = np.linalg.lstsq(rows, errors, rcond=None)
             tried = [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
-            costs = self.costs([guess.variants for guess in tried])
-            if costs.min() >= one.cost - CLEARLY:
+            before, *costs = self.costs([guess.variants for guess in (one, *tried)], scale).tolist()
+            if min(costs) >= (1.0 - CLEARLY) * before:
                 break
-            one = tried[int(costs.argmin())]._replace(cost=float(costs.min()))
-        return one
+            one = tried[costs.index(min(costs))]
+        return one._replace(cost=float(self.costs([one.variants])[0]))
 
 
 def moved(one: Guess) -> list[Variants]:

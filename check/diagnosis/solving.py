@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from operator import itemgetter
 
 import numpy as np
 
@@ -40,15 +39,12 @@ def solved(several: Sequence[Steps]) -> list[Variants]:
     if not several:
         return []
     known = [np.isfinite(one.seen) & np.isfinite(one.right) for one in several]
-    wrong = [one.wrong & here for one, here in zip(several, known, strict=True)]
-    if sum(int(mask.sum()) for mask in wrong) < MOST_TERMS * STATES_EACH:
-        taken = [
-            one.taken[:, None, :, None] for one in several
-        ]  # a small error shows in few states
-        every = [here & mask for here, mask in zip(known, taken, strict=True)]
-        fit = Fit(list(zip(several, every, strict=True)))
-    else:
-        fit = Fit(list(zip(several, wrong, strict=True)))
+    usable = [one.wrong & here for one, here in zip(several, known, strict=True)]
+    if sum(int(mask.sum()) for mask in usable) < MOST_TERMS * STATES_EACH:
+        # a small error shows in few states
+        taken = (one.taken[:, None, :, None] for one in several)
+        usable = [mask & here for mask, here in zip(taken, known, strict=True)]
+    fit = Fit(list(zip(several, usable, strict=True)))
     return [*_sums(fit), *(_members(fit) if fit.states >= FEWEST_WRONG else ())]
 
 
@@ -58,7 +54,7 @@ def _sums(fit: Fit) -> Iterator[Variants]:
     for _ in range(min(MOST_TERMS, fit.states // STATES_EACH)):
         more = []
         for one in best:
-            errors, by = fit.slopes([_with(one, ()), *(_with(one, (t,)) for t in TERMS)])
+            errors, by, _ = fit.slopes([_with(one, ()), *(_with(one, (t,)) for t in TERMS)])
             numbers = np.append(one.numbers, 0.0)
             for term in _promising(one, errors, by):
                 terms = (*one.terms, term)
@@ -104,36 +100,31 @@ def _members(fit: Fit) -> Iterator[Variants]:
 
     Which these are, the first group tells that can tell a family.
     """
-    best: dict[str, tuple[float, Guess]] = {}
+    best: dict[str, tuple[float, float]] = {}
     for steps, usable in fit.several:
         tried = [
-            _member(family, number)
+            (name, number)
             for name, family in FAMILIES.items()
             if name not in best
             and steps.has_all([family.member(1.0)])
             and steps.tells(family.needs)
             for number in family.form.tried
         ]
-        errors = errors_at(steps, usable, steps.given([(), *(one.variants for one in tried)]))
+        members = [(FAMILIES[name].member(number),) for name, number in tried]
+        errors = errors_at(steps, usable, steps.given([(), *members]))
         nothing, *left = np.maximum(np.abs(errors).sum(axis=1), 1e-300).tolist()
-        for one, rest in zip(tried, left, strict=True):
-            name = _family(one)
-            best[name] = min(best.get(name, (1.0, one)), (rest / nothing, one), key=itemgetter(0))
-    order = sorted(best.items(), key=lambda entry: entry[1][0])
-    some = [(FAMILIES[name].form, one) for name, (rest, one) in order[:BEST] if rest < 1.0]
-    for form, one in some:
-        one = fit.improve(one) if form.fitted else one
+        for (name, number), rest in zip(tried, left, strict=True):
+            best[name] = min(best.get(name, (1.0, number)), (rest / nothing, number))
+    order = sorted((rest, name, number) for name, (rest, number) in best.items() if rest < 1.0)
+    for _, name, number in order[:BEST]:
+        one = _member(FAMILIES[name], number)
+        one = fit.improve(one) if FAMILIES[name].form.fitted else one
         if not (rounded := one.rounded):  # a limit of nothing, or below it, is no limit
             continue
         cases = sum(explains(steps, rounded).sum(axis=1) for steps, _ in fit.several)
         costs = fit.costs(rounded)
         near = costs <= costs.min() + CLEARLY
         yield rounded[int(np.argmax(cases if cases.any() else near))]
-
-
-def _family(one: Guess) -> str:
-    [variant] = one.variants
-    return variant.name.rpartition("=")[0]
 
 
 def _member(family: Family, number: float) -> Guess:
