@@ -160,7 +160,7 @@ def failing_blocks(block: Block, observed: Arrays, criterion: Criterion) -> list
     limits = np.stack([elements(criterion.admitted(block, one), 1) for one in block.answers])
     wrong = ~(difference(elements(observed, 1), rights) <= limits)
     differ = ~(difference(rights[0], rights) <= limits)
-    follows = differ.any(axis=2) & ~(differ & wrong).any(axis=2)
+    follows = np.asarray(differ.any(axis=2) & ~(differ & wrong).any(axis=2))
     follows[0] = True
     chosen = np.where(follows, wrong.sum(axis=2), np.inf).argmin(axis=0)
     found = []

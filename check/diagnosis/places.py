@@ -31,11 +31,11 @@ def where(each: Sequence[Split], exceptions: float = 0.0) -> str:
     known = [one for one in each if one[1].any() or one[2].any()]
     features = _features([one for one, _, _ in known])
     groups = Groups([mask for _, mask, _ in known], [mask for _, _, mask in known])
-    cases = (
+    members, others = (
         sum(int(mask.any(axis=(1, 2, 3)).sum()) for mask in masks)
         for masks in (groups.members, groups.others)
     )
-    if not enough(*cases, len(features)):
+    if not enough(members, others, len(features)):
         features = [one for one in features if not _of_cases(one, groups)]
     found, groups = choose_conditions(features, groups, MOST_CONDITIONS, exceptions)
     members, rest = groups.counts

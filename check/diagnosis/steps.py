@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,6 +88,12 @@ class Steps(SingleSteps):
         return np.asarray(~self.near(self.right[None])[0] & self.taken[:, None, :, None])
 
     @property
+    def off(self) -> Array:
+        """(n, direction, rows, hidden) which states are off by more than is admitted of one step."""
+        near = _within(self.seen, self.right, self.limits)
+        return np.asarray(~near & self.taken[:, None, :, None])
+
+    @property
     def elements(self) -> Elements:
         """These states as elements of outputs, without a place in Y."""
         inputs, meant, nowhere = (
@@ -154,7 +160,7 @@ class Steps(SingleSteps):
             admitted = Room(limit, right, kind).of(np.nan_to_num(self.seen).reshape(flat))
         return admitted.reshape(self.seen.shape)
 
-    def rows(self, which: slice | Array) -> Steps:
+    def rows(self, which: slice | Array) -> Self:
         """Take the steps of some of the rows."""
         some = super().rows(which)
         return replace(some, limits=self.limits[:, :, which], row=self.row[which])

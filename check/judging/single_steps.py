@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class SingleSteps:
         n, directions, _, time, hidden = y.shape
         seen = turned(semantics, y.astype(np.float64))
         before = np.empty_like(seen)
-        number = np.empty(seen.shape[:-1], np.int64)
+        number: Array = np.empty(seen.shape[:-1], np.int64)
         for d, direction in enumerate(semantics.directions):
             number[:, d] = step_numbers(direction, inputs, time)
             order = processing_order(number[:, d], inputs.lengths)
@@ -86,7 +87,7 @@ class SingleSteps:
         """(n, direction, rows) which steps start from the given state."""
         return np.asarray(self.number == 0)
 
-    def rows(self, which: slice | Array) -> SingleSteps:
+    def rows(self, which: slice | Array) -> Self:
         """Take some of the rows."""
         x, h0 = self.inputs.x[:, which], self.inputs.h0[:, :, which]
         lengths, starts = self.inputs.lengths[:, which], self.inputs.starts[:, which]
