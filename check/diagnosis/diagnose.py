@@ -31,6 +31,7 @@ from .finding import (
     PARTLY,
     Diagnosis,
     Explanation,
+    Finding,
     Names,
     finding_by_case,
     finding_of,
@@ -96,26 +97,25 @@ def diagnose(
     fitting = any_of((one.mask for one in chosen), len(rows))
     curved = find_other_function(local, ~explained, explained | fitting, passing)
     explained |= any_of((cases for _, cases in curved), len(rows))
-    findings = [finding for finding, _ in (*coarser, *curved)]
+    each = list[tuple[Finding, Array]]()
     least = max(1.0, PARTLY * len(rows))
     chosen = [one for one in chosen if one.certain or (one.mask & ~explained).sum() >= least]
     for one in _united(chosen):
         finding = finding_of(parts, one, found)
         if finding.certain or len(finding.alternatives) <= MOST_OTHERS:
-            findings.append(finding)
+            each.append((finding, one.mask))
             explained |= one.mask
     left = ~explained
     if not left[len(rows) - len(left_out) :].any():
         notes = notes or answered_otherwise(parts, left, replies)
         notes = [*notes, *hints(parts, left, passing, local)]
-    by_case = finding_by_case(parts, rows, findings, found, (*curved, *coarser))
-    unexplained = frozenset(rows[row][1] for row in np.flatnonzero(left))
+    each += [*curved, *coarser]
     return Diagnosis(
-        findings=in_order(findings),
+        findings=in_order(finding for finding, _ in each),
         failed=len(rows),
-        unexplained_ids=unexplained,
+        unexplained_ids=frozenset(rows[row][1] for row in np.flatnonzero(left)),
         hints=notes,
-        by_case={case_id: one for case_id, one in by_case.items() if case_id not in unexplained},
+        by_case=finding_by_case(rows, each),
         not_tried=int((left & search.passed_over).sum()),
     )
 

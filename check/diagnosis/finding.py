@@ -188,33 +188,14 @@ class Diagnosis:
 
 
 def finding_by_case(
-    parts: Sequence[FailingBlock],
-    rows: Sequence[tuple[str, str]],
-    findings: Sequence[Finding],
-    found: Sequence[Explanation],
-    besides: Sequence[tuple[Finding, Array]],
+    rows: Sequence[tuple[str, str]], each: Iterable[tuple[Finding, Array]]
 ) -> dict[str, Finding]:
-    """Find for each case, by id, a certain finding that explains it, or else the simplest explanation.
+    """Find for each case, by id, the simplest finding that explains it, a certain one if there is one.
 
-    The simplest has the fewest variants; in a tie, those of a finding. `besides` are findings without
-    variants, with their cases.
+    `rows` are dtypes and ids; beside each finding stand its cases (n,).
     """
-    known = {name for finding in findings for name in finding.names}
-    sure = {finding.names for finding in findings if finding.certain}
-    uncertain = {finding.names for finding in findings} - sure
-
-    def order(one: Explanation) -> tuple[bool, int, bool, int]:
-        rest = len(one.names), not known.issuperset(one.names), -one.explains
-        return (one.names not in sure, *rest)
-
     by_case: dict[str, Finding] = {}
-    for one in sorted(found, key=order):
-        ids = {rows[row][1] for row in np.flatnonzero(one.mask).tolist()} - by_case.keys()
-        if ids:
-            finding = finding_of(parts, one, found)
-            certain = finding.certain and one.names not in uncertain
-            by_case |= dict.fromkeys(ids, replace(finding, certain=certain))
-    for finding, mask in besides:
+    for finding, mask in sorted(each, key=lambda one: (not one[0].certain, len(one[0].names))):
         for row in np.flatnonzero(mask).tolist():
             by_case.setdefault(rows[row][1], finding)
     return by_case

@@ -57,12 +57,13 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
 
 
 def test_each_case_has_the_finding_that_it_is_counted_under() -> None:
-    """A simpler explanation of one case is none of all; a list of expectations would have an entry for it."""
+    """What is certain comes before what is simpler, and perhaps so."""
     part = part_of(lambda _: None).rows(np.arange(2))
     both = Explanation(("lbr-ignored", "Rbh-ignored"), np.array([True, True]))
-    found = [Explanation(("Rbh-ignored",), np.array([True, False])), both]
+    perhaps = Explanation(("Rbh-ignored",), np.array([True, False]), certain=False)
+    each = [(finding_of([part], one, []), one.mask) for one in (perhaps, both)]
     rows = [(part.block.dtype, case_id) for case_id in part.block.ids]
-    by_case = finding_by_case([part], rows, [finding_of([part], both, found)], found, [])
+    by_case = finding_by_case(rows, each)
     assert [by_case[case_id].names for case_id in part.block.ids] == [both.names] * 2
 
 
