@@ -242,6 +242,11 @@ def step_numbers(direction: str | tuple[str, ...], inputs: GruInputs, time: int)
     return np.where(words == "forward", at - starts, ends - 1 - at)
 
 
+def all_step_numbers(semantics: StackedSemantics, inputs: GruInputs, time: int) -> Array:
+    """(n, direction, batch, time) Find the number of the step at each time, in every direction."""
+    return np.stack([step_numbers(one, inputs, time) for one in semantics.directions], axis=1)
+
+
 def processing_order(at_time: Array, lengths: Array) -> Array | None:
     """Find the time of each row's n-th step, (…, batch, time), from `step_numbers`; None if it is n itself.
 
@@ -279,8 +284,9 @@ def fill_padding(
 
     `first` and `last` (…, batch, features) are a row's states before its first step and after its last.
     """
-    from_first = is_word(semantics, "y_padding", "repeated-from-first", 2)
-    repeated = from_first | is_word(semantics, "y_padding", "repeated", 2)
+    axes = at_time.ndim - 1
+    from_first = is_word(semantics, "y_padding", "repeated-from-first", axes)
+    repeated = from_first | is_word(semantics, "y_padding", "repeated", axes)
     if not np.any(repeated):
         return y
     lengths = lengths[..., None]

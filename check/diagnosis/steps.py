@@ -18,7 +18,7 @@ from ...cases.dtypes import FLOAT_TYPES, Array
 from ...cases.operators import OPERATORS
 from ...cases.operators.activations import FUNCTIONS
 from ...cases.operators.layout import mask_of, shared_outputs
-from ...gen.gru import fill_padding, step_numbers, turned
+from ...gen.gru import all_step_numbers, fill_padding, turned
 from ...gen.stacks import Stack
 from ...gen.variants.compute import compute
 from ...gen.variants.places import Elements
@@ -234,21 +234,17 @@ def _nudged(share: float) -> Variant:
 def _rest(stack: Stack, seen: Array, ho: Array | None, limits: Array) -> Array:
     """(n,) Say whether Y is right where there is no step, and the last state is the last step's."""
     meant, inputs = stack.semantics, stack.inputs
-    lengths, states = inputs.lengths, turned(meant, seen)
+    lengths, states = inputs.lengths[:, None], turned(meant, seen)
     at = last_times(meant, inputs)[..., None, None]
     last, limit = (
         np.take_along_axis(array, at, axis=-2)[..., 0, :]
         for array in (states, turned(meant, limits))
     )
-    taken = mask_of(inputs.lengths, inputs.starts, seen.shape[-2])[..., None]
-    fine = np.ones(len(seen), bool)
-    for d, direction in enumerate(meant.directions):
-        first = inputs.h0[:, d].astype(np.float64)
-        empty = np.where(taken, states[:, d], 0.0)
-        at_time = step_numbers(direction, inputs, seen.shape[-2])
-        right = fill_padding(meant, at_time, lengths, empty, first=first, last=last[:, d])
-        fine &= (taken | (states[:, d] == right)).all(axis=(1, 2, 3))
-    if ho is None:
-        return fine
-    same = _within(ho, last, limit)
-    return np.asarray(fine & (same | (lengths == 0)[:, None, :, None]).all(axis=(1, 2, 3)))
+    taken = mask_of(inputs.lengths, inputs.starts, seen.shape[-2])[:, None, ..., None]
+    empty, first = np.where(taken, states, 0.0), inputs.h0.astype(np.float64)
+    at_time = all_step_numbers(meant, inputs, seen.shape[-2])
+    right = fill_padding(meant, at_time, lengths, empty, first=first, last=last)
+    fine = (taken | (states == right)).all(axis=(1, 2, 3, 4))
+    if ho is not None:
+        fine &= (_within(ho, last, limit) | (lengths == 0)[..., None]).all(axis=(1, 2, 3))
+    return np.asarray(fine)

@@ -12,7 +12,7 @@ from ...cases.dtypes import Array, Arrays
 from ...cases.operators import OPERATORS
 from ...cases.operators.layout import shared_outputs
 from ...cases.operators.readings import STORED, ReadingNames
-from ...gen.gru import in_order, processing_order, step_numbers, turned
+from ...gen.gru import all_step_numbers, in_order, processing_order, turned
 from ...gen.stacks import stacks
 from ...gen.tolerances.classes import CHAINS, CLASSES
 from ...gen.tolerances.gate import MOST_VACUOUS, infinite, vacuous
@@ -173,10 +173,8 @@ def step_errors(block: Block, outputs: Arrays, criterion: Criterion) -> Array | 
     for one in stacks(operator, block.given, block.inputs):
         meant, lengths = one.semantics, one.inputs.lengths
         errors = turned(meant, y[one.rows].max(axis=-1, keepdims=True))
-        there = (np.arange(y.shape[-2]) < lengths[..., None])[..., None]
-        of_step = []
-        for d, direction in enumerate(meant.directions):
-            order = processing_order(step_numbers(direction, one.inputs, y.shape[-2]), lengths)
-            of_step.append(np.where(there, in_order(errors[:, d], order), -1.0))
-        worst[one.rows] = np.max(of_step, axis=(0, 2, 4))
+        there = (np.arange(y.shape[-2]) < lengths[..., None])[:, None, ..., None]
+        at_time = all_step_numbers(meant, one.inputs, y.shape[-2])
+        errors = in_order(errors, processing_order(at_time, lengths[:, None]))
+        worst[one.rows] = np.where(there, errors, -1.0).max(axis=(1, 2, 4))
     return np.where(worst < 0, np.nan, worst)

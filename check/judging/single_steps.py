@@ -25,7 +25,7 @@ from ...cases.operators.layout import (
 from ...cases.operators.readings import ReadingNames
 from ...cases.operators.semantics import StackedSemantics, is_word
 from ...cases.question import pose
-from ...gen.gru import fill_padding, processing_order, states_before, step_numbers, turned
+from ...gen.gru import all_step_numbers, fill_padding, processing_order, states_before, turned
 from ...gen.posed import answered_block
 from ...gen.stacks import Stack, join, stacks
 from ...gen.tolerances.classes import CLASSES, F64, TINY_F64, ArithmeticClass
@@ -63,12 +63,8 @@ class SingleSteps:
         """Take apart observed states `y` (n, direction, batch, time, hidden), as the operator orders them."""
         n, directions, _, time, hidden = y.shape
         seen = turned(semantics, y.astype(np.float64))
-        before = np.empty_like(seen)
-        number: Array = np.empty(seen.shape[:-1], np.int64)
-        for d, direction in enumerate(semantics.directions):
-            number[:, d] = step_numbers(direction, inputs, time)
-            order = processing_order(number[:, d], inputs.lengths)
-            before[:, d] = states_before(seen[:, d], inputs.h0[:, d], order)
+        number = all_step_numbers(semantics, inputs, time)
+        before = states_before(seen, inputs.h0, processing_order(number, inputs.lengths[:, None]))
         taken = mask_of(inputs.lengths, inputs.starts, time).reshape(n, -1)
         one = GruInputs(
             x=inputs.x.reshape(n, -1, 1, inputs.x.shape[-1]),
@@ -79,8 +75,8 @@ class SingleSteps:
             r=inputs.r,
             b=inputs.b,
         )
-        states, number = seen.reshape(n, directions, -1, hidden), number.reshape(n, directions, -1)
-        return SingleSteps(semantics, one, states, taken, number)
+        states, numbers = seen.reshape(n, directions, -1, hidden), number.reshape(n, directions, -1)
+        return SingleSteps(semantics, one, states, taken, numbers)
 
     @property
     def first(self) -> Array:
@@ -239,9 +235,8 @@ def _answer(stack: Stack, seen: Arrays, dtype: str) -> tuple[Arrays, dict[str, A
     repeats = ~np.broadcast_to(is_word(meant, "y_padding", "zeros", 0), len(x))
     if repeats.any():
         repeated = replace(meant, y_padding=np.where(repeats, "repeated", "zeros"))
-        for d, direction in enumerate(meant.directions):
-            at_time, end = step_numbers(direction, stack.inputs, shape[-2]), ends[:, d]
-            x[:, d] = fill_padding(repeated, at_time, lengths, x[:, d], first=end, last=end)
+        at_time = all_step_numbers(meant, stack.inputs, shape[-2])
+        x = fill_padding(repeated, at_time, lengths[:, None], x, first=ends, last=ends)
     admitted = {
         name: by_role(np.where(taken, limit.reshape(shape), 0.0), 0.0)
         for name, limit in limits.items()

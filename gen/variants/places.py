@@ -17,7 +17,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...cases.operators.layout import GruInputs, mask_of
 from ...cases.operators.semantics import StackedSemantics, is_word
-from ..gru import step_numbers, turned
+from ..gru import all_step_numbers, step_numbers, turned
 from .variant import Evaluated, Outputs, Variant
 
 GROUPS = (4, 8, 16, 32)
@@ -71,8 +71,7 @@ def elements_of(inputs: GruInputs, semantics: StackedSemantics, steps: int = 0) 
     batch, every = inputs.x.shape[-3], max(1, steps)
     number = np.full((*inputs.h0.shape[:3], every), np.nan)
     if steps:
-        for d, direction in enumerate(semantics.directions):
-            number[:, d] = step_numbers(direction, inputs, steps)
+        number = all_step_numbers(semantics, inputs, steps)
         there = mask_of(inputs.lengths, inputs.starts, steps)[:, None]
         in_y = step_numbers("forward", inputs, steps)[:, None]
         number = np.where(is_word(semantics, "y_order", "time", 3) & ~there, in_y, number)

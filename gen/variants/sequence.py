@@ -14,6 +14,7 @@ from ...cases.operators.semantics import StackedSemantics, YPadding, is_word
 from ..gru import (
     Advance,
     Alter,
+    all_step_numbers,
     fill_padding,
     in_order,
     in_time,
@@ -63,14 +64,9 @@ def _h0(change: Callable[[Array, Array], Array]) -> Change:
     )
 
 
-def _numbers(seen: Evaluated) -> Array:
-    """(n, direction, batch, time): the number of the step at each time."""
-    time, directions = seen.inputs.x.shape[-2], seen.semantics.directions
-    return np.stack([step_numbers(one, seen.inputs, time) for one in directions], axis=1)
-
-
 def _order(seen: Evaluated) -> Array | None:
-    return processing_order(_numbers(seen), seen.inputs.lengths[:, None])
+    at_time = all_step_numbers(seen.semantics, seen.inputs, seen.inputs.x.shape[-2])
+    return processing_order(at_time, seen.inputs.lengths[:, None])
 
 
 def _processing(seen: Evaluated) -> Outputs:
@@ -136,7 +132,8 @@ def _zero_at_mask_in_time(seen: Evaluated) -> Outputs:
     zeros = is_word(seen.semantics, "y_padding", "zeros", 4)
     repeated = replace(seen.semantics, y_padding="repeated")
     y, lengths, last = turned(seen.semantics, seen.y), seen.inputs.lengths[:, None], seen.ho
-    y = fill_padding(repeated, _numbers(seen), lengths, y, first=last, last=last)
+    at_time = all_step_numbers(seen.semantics, seen.inputs, y.shape[-2])
+    y = fill_padding(repeated, at_time, lengths, y, first=last, last=last)
     there = mask_of(seen.inputs.lengths, seen.inputs.starts, y.shape[-2])[:, None, ..., None]
     return np.where(zeros, np.where(there, turned(seen.semantics, y), 0.0), seen.y), seen.ho
 
