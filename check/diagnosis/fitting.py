@@ -23,7 +23,7 @@ ROUNDS = 8
 """Maximum Gauss-Newton steps; convergence is quadratic near the solution."""
 SLOPE = 2.0**-13
 """The change of a number by which slopes are taken: its square is near float32's precision."""
-CLEARLY = 1e-3
+CLEARLY = 1e-2
 """Minimum share of the cost that a Gauss-Newton step takes, and by which costs differ; less is nothing."""
 SMALL = 2.0
 """Errors that may be rounding, in units of what is admitted."""
