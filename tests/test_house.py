@@ -18,16 +18,16 @@ ROOMS = ("cases", "vectors", "gen", "check")
 """The rooms in the order of the imports: each may import those before it."""
 LINES = {
     "top": 275,
-    "cases": 6_298,
+    "cases": 6_297,
     "vectors": 2_666,
-    "gen": 5_254,
-    "gen/variants": 3_042,
-    "check": 17_931,
-    "check/diagnosis": 3_520,
-    "tests": 33_057,
+    "gen": 5_260,
+    "gen/variants": 3_038,
+    "check": 17_930,
+    "check/diagnosis": 3_283,
+    "tests": 33_054,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_423, 215, 34_111
+PACKAGE, MODULES, WORDS = 32_428, 215, 34_177
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""

@@ -91,10 +91,10 @@ def _of_steps(local: Local, which: Array) -> list[str]:
     wrong, fine = any(one.any() for _, one, _ in each), any(one.any() for *_, one in each)
     whole = count == which.sum() and not inherited  # else some states are not seen
     if fine and not wrong and whole:
-        said, rest = "every step is right up to rounding", "padding or the last state is wrong"
+        steps, rest = "every step is right up to rounding", "padding or the last state is wrong"
         if not beside:
-            said, rest = "no step is off by much", f"each is off by a little, or {rest}"
-        return [f"{said}, given the state before it: {rest}"]
+            steps, rest = "no step is off by much", f"each is off by a little, or {rest}"
+        return [f"{steps}, given the state before it: {rest}"]
     if wrong and not fine and whole:
         return ["every step goes wrong, given the state before it"]
     place = where(each, MOST_RIGHT) if wrong and fine else ""
