@@ -23,7 +23,7 @@ LINES = {
     "gen": 5_260,
     "gen/variants": 3_038,
     "check": 17_930,
-    "check/diagnosis": 3_283,
+    "check/diagnosis": 3_286,
     "tests": 33_054,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""

@@ -83,7 +83,8 @@ def find_other_function(
 def _fitted(asked: str, several: Sequence[Steps]) -> list[tuple[str, Variant, str]]:
     """Fit a curve to half of the rows; return the function with it if that gives the others."""
     halves: tuple[list[Steps], list[Steps]] = ([], [])
-    for one in _only([(one, _asks(one, asked)) for one in several]):
+    asking = [one.only(mask) for one in several if (mask := _asks(one, asked)).any()]
+    for one in asking:
         rows = np.arange(one.seen.shape[2])
         for half, which in zip(halves, (rows[::2], rows[1::2]), strict=True):
             half += [one.rows(which)] if which.size else []
@@ -110,11 +111,6 @@ def _heights(asked: str, several: Sequence[Steps]) -> tuple[Array, Array]:
 def _every(steps: Steps) -> Array:
     """Mask the states of all steps that there are."""
     return np.broadcast_to(steps.taken[:, None, :, None], steps.seen.shape)
-
-
-def _only(several: Sequence[tuple[Steps, Array]]) -> list[Steps]:
-    """Take the cases of steps that masks (n,) say, where there are any."""
-    return [steps.only(np.flatnonzero(mask)) for steps, mask in several if mask.any()]
 
 
 def _asks(steps: Steps, asked: str) -> Array:

@@ -143,9 +143,9 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 class Diagnosis:
     """The findings `in_order`, the ids of the failing cases that none explains, and hints on these.
 
-    `by_case` has, by id, the simplest explanation of a case. `not_tried` of the unexplained were too large,
-    or not looked at. `unanswered` says, by id, where cases are that gave no outputs, and answered cases are
-    not. `broke_off` is an error of grucible's own that ended the diagnosis, or "".
+    `by_case` has, by id, the finding that a case is counted under. `not_tried` of the unexplained were too
+    large, or not looked at. `unanswered` says, by id, where cases are that gave no outputs, and those that
+    were answered are not. `broke_off` is an error of grucible's own that ended the diagnosis, or "".
     """
 
     findings: Sequence[Finding] = ()

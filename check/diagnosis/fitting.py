@@ -23,10 +23,10 @@ ROUNDS = 8
 """Maximum Gauss-Newton steps; convergence is quadratic near the solution."""
 SLOPE = 2.0**-13
 """The change of a number by which slopes are taken: its square is near float32's precision."""
-CLEARLY = 1e-2
-"""Minimum share of the cost that a Gauss-Newton step takes, and by which costs differ; less is nothing."""
+ENOUGH = 1e-2
+"""Minimum share of the cost that a Gauss-Newton step takes; near the solution it takes most of it."""
 SMALL = 2.0
-"""Errors that may be rounding, in units of what is admitted."""
+"""Maximum error that may be rounding, in units of what is admitted: of two that are compared."""
 MOST_STATES = 4000
 """Maximum states that are looked at; more change no number that counts."""
 PARTS = (1, 2, 4, 10, 8, 16, 20, 100, 32, 64, 128, 256, 1e3, 1e4, 1e5, 1e6, 1e7)
@@ -70,8 +70,8 @@ class Guess(NamedTuple):
 class Fit:
     """Steps of several groups of cases, each with the states (n, direction, rows, hidden) that count.
 
-    A state that is far off costs hardly more than another: it may have another mistake. Of the share `alike`
-    of the states, none is far off.
+    A state that is far off costs hardly more than another: it may have another mistake. The least errors, of
+    the share `alike` of the states, say what is far.
     """
 
     def __init__(self, several: Sequence[tuple[Steps, Array]], alike: float = 0.5) -> None:
@@ -104,7 +104,7 @@ class Fit:
             change, *_ = np.linalg.lstsq(rows, errors, rcond=None)
             tried = [one._replace(numbers=one.numbers + part * change) for part in DAMPED]
             before, *costs = self.costs([guess.variants for guess in (one, *tried)], scale).tolist()
-            if min(costs) >= (1.0 - CLEARLY) * before:
+            if min(costs) >= (1.0 - ENOUGH) * before:
                 break
             one = tried[costs.index(min(costs))]
         return one._replace(cost=float(self.costs([one.variants])[0]))

@@ -15,6 +15,7 @@ from ...cases.question import Question
 from ...gen.variants.evaluate import within
 from ...vectors.block import Block
 from ...vectors.case import difference
+from ..observed.source import stack_replies
 from ..protocol.header import Reply
 from .asked import what_tells_apart
 from .contradictions import Passing
@@ -152,7 +153,7 @@ def answered_otherwise(
     count = sum(any(other[at : at + 2]) for at in range(0, len(other), 2))
     if not count:
         return []
-    pairs = zip(again[1:], answers, strict=False)
+    pairs = zip(again[1:], again, strict=False)
     known = np.concatenate([np.zeros(0, bool), *(_of_before(*one) for one in pairs)])
     cause = ", such as what was asked before"
     if known.size >= FEWEST_KEPT and known.all():
@@ -162,18 +163,16 @@ def answered_otherwise(
 
 
 def _again(part: FailingBlock, reply: Reply) -> FailingBlock | None:
-    """Make the same case with what was answered again; None where that has no outputs of its shapes."""
-    seen = {name: array[None].astype(np.float64) for name, array in reply.outputs.items()}
-    shapes = ({name: a.shape for name, a in each.items()} for each in (seen, part.observed))
-    if reply.status != "ok" or next(shapes) != next(shapes):
+    """Make the same case with what was answered again; None where that was no answer."""
+    seen = stack_replies(part.block, [reply])
+    if seen.status[0] != "ok":
         return None
-    return FailingBlock(part.block, seen, part.criterion, part.reading)
+    return FailingBlock(part.block, seen.outputs, part.criterion, part.reading)
 
 
-def _of_before(again: FailingBlock | None, before: Reply) -> Array:
-    """Say which of the wrong elements of a case that was asked again are numbers of the reply before."""
-    if again is None:
+def _of_before(again: FailingBlock | None, before: FailingBlock | None) -> Array:
+    """Say which of the wrong elements of a case that was asked again are numbers of the answer before."""
+    if again is None or before is None:
         return np.zeros(1, bool)
     wrong = [again.observed[name][mask] for name, mask in wrong_elements(again).items()]
-    known = [*map(np.ravel, before.outputs.values()), np.zeros(0)]
-    return np.isin(np.concatenate(wrong), np.concatenate(known))
+    return np.isin(np.concatenate(wrong), elements(before.observed, 1))

@@ -10,7 +10,7 @@ from ...gen.variants.known import variant_called
 from .contradictions import Passing
 from .diagnose import diagnose
 from .failing import FailingBlock
-from .finding import Diagnosis, Finding, in_order
+from .finding import Diagnosis, Finding, Names, in_order
 
 FRUITLESS = 2
 """Maximum searches without a result; each takes seconds, and large cases mostly fail for the same reason."""
@@ -20,23 +20,28 @@ def with_large(
     found: Diagnosis, large: Sequence[tuple[FailingBlock, FailingBlock]], passing: Passing
 ) -> Diagnosis:
     """Explain large cases that nothing explains yet; `large` has a few steps of each, and many."""
-    findings, by_case, fruitless = list(found.findings), dict[str, Finding](), 0
+    more: dict[Names, list[tuple[str, Finding]]] = {}
+    known, fruitless = list(found.findings), 0
     for few, many in large:
         [case_id] = few.block.ids
         if case_id not in found.unexplained_ids:
             continue
         anew = _searched(few, passing) if fruitless < FRUITLESS else ()
-        one = next((one for one in chain(findings, anew) if _does(many, one)), None)
+        one = next((one for one in chain(known, anew) if _does(many, one)), None)
         if one is None:
             fruitless += 1
-            continue
-        # where among these steps says nothing of the case
-        new = replace(one, where="", explains=0, of=found.failed)
-        same = [known for known in findings if known.names == one.names and not known.where]
-        findings = [known for known in findings if known not in same]
-        known = [*same, new][0]
-        by_case[case_id] = replace(known, explains=known.explains + 1)
-        findings.append(by_case[case_id])
+        else:  # where among these steps says nothing of the case
+            known.append(replace(one, where=""))
+            more.setdefault(one.names, []).append((case_id, known[-1]))
+    if not more:
+        return found
+    findings = list(found.findings)
+    for names, cases in more.items():
+        known = [one for one in findings if one.names == names and not one.where]
+        findings = [one for one in findings if one not in known]
+        one = known[0] if known else replace(cases[0][1], explains=0, of=found.failed)
+        findings.append(replace(one, explains=one.explains + len(cases)))
+    by_case = {case_id: one for cases in more.values() for case_id, one in cases}
     return replace(
         found,
         findings=in_order(findings),

@@ -41,7 +41,7 @@ class Local:
                 for one in self._steps[place]:
                     rows = start + one.stack.rows
                     if which[rows].any():
-                        yield rows[which[rows]], one.only(np.flatnonzero(which[rows]))
+                        yield rows[which[rows]], one.only(which[rows])
             start += len(part)
 
     def explained(
@@ -81,9 +81,11 @@ class Local:
             found &= ~spoilt
         wrong = sum(int(group.sum()) for _, group, _ in states)
         right = self.passing if passed is None else self._as_right(passed)
-        for steps in chain((steps for _, steps in self.steps_among(other)), right):
+        besides = ((steps, True) for _, steps in self.steps_among(other))
+        for steps, failed in chain(besides, ((steps, False) for steps in right)):
             if steps.has_all(variants):
-                off = steps.shown(variants) & ~steps.gives(variants)
+                off = steps.shown(variants)
+                off &= ~steps.gives(variants) if failed and off.any() else True
                 if (cases := np.asarray(off.any(axis=(1, 2, 3)))).any():
                     states.append((steps, np.zeros_like(off), off))
                     contradicting.append((steps.part.block, _rows(steps, cases)))

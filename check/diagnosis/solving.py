@@ -14,7 +14,7 @@ import numpy as np
 from ...cases.dtypes import Array
 from ...gen.variants.families import FAMILIES, Family
 from ...gen.variants.sums import PRODUCTS, with_terms
-from .fitting import CLEARLY, LEAST, SLOPE, Fit, Guess, Term
+from .fitting import LEAST, SLOPE, Fit, Guess, Term
 from .steps import Steps
 from .trying import Variants, errors_at, explains
 
@@ -28,6 +28,8 @@ KEPT = 2
 """Maximum sums that are continued by one more term."""
 FEWEST_WRONG = 4
 """Minimum states for the number of a family; fewer fit many numbers."""
+CLEARLY = 1e-3
+"""Minimum by which costs differ; numbers of less difference are equally good."""
 BEST = 8
 """Maximum families that are looked at closer; the right one is among the best with a number near its own."""
 
@@ -59,7 +61,7 @@ def _sums(fit: Fit) -> Iterator[Variants]:
             for term in _promising(one, errors, by):
                 terms = (*one.terms, term)
                 more.append(fit.improve(Guess(partial(_variants, terms), numbers, terms)))
-        best = sorted(more, key=lambda one: one.cost)[:KEPT]
+        best = sorted(more, key=lambda one: round(one.cost, 6))[:KEPT]  # equal but for rounding
         each = [one.rounded for one in best]
         tried = [variants for one in each for variants in one]
         if not tried:

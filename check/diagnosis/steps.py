@@ -33,12 +33,9 @@ JUMPED = 2.0**-20
 
 @dataclass(frozen=True)
 class Steps(SingleSteps):
-    """Every step of some failing cases as a case of its own: n cases, their directions, batch · time rows.
+    """Every step of some failing cases of a block as a case of its own, and what is admitted.
 
-    `inputs` are those of one step from the observed state before it, `seen` the observed states after it,
-    `limits` what is admitted of them, all (n, direction, rows, hidden) with the rows of one time axis behind
-    one another; `taken` (n, rows) says which steps there are. `number` (n, direction, rows) is the step's
-    number in the order of processing, `row` (rows,) the row of the batch.
+    `limits` (n, direction, rows, hidden) is that of the observed states, `row` (rows,) the row of the batch.
     `rest` (n,) says of which cases all that is no step's state is as it should be after these states: Y past
     a row's length, and the last state. `base` are variants under which all is taken to be computed.
     """
@@ -96,12 +93,8 @@ class Steps(SingleSteps):
     @property
     def elements(self) -> Elements:
         """These states as elements of outputs, without a place in Y."""
-        inputs, meant, nowhere = (
-            self.stack.inputs,
-            self.stack.semantics,
-            np.full(len(self.row), np.nan),
-        )
-        return Elements(inputs, meant, self.number, self.row, nowhere)
+        inputs, meant = self.stack.inputs, self.stack.semantics
+        return Elements(inputs, meant, self.number, self.row, np.full(len(self.row), np.nan))
 
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
@@ -165,10 +158,11 @@ class Steps(SingleSteps):
         some = super().rows(which)
         return replace(some, limits=self.limits[:, :, which], row=self.row[which])
 
-    def only(self, cases: Array) -> Steps:
-        """Take the steps of some of the cases."""
-        if len(cases) == len(self.seen):
+    def only(self, mask: Array) -> Steps:
+        """Take the steps of the cases of a mask (n,)."""
+        if mask.all():
             return self
+        cases = np.flatnonzero(mask)
         names = ("seen", "limits", "taken", "number", "rest")
         some: dict[str, Any] = {name: getattr(self, name)[cases] for name in names}
         stack, inputs = self.stack.only(cases), self.inputs.rows(cases)

@@ -18,7 +18,7 @@ from ...gen.variants.variant import Variant
 from .steps import Steps, share_left
 
 LARGEST = 1e12
-"""Maximum error in units of what is admitted; squares of larger ones overflow."""
+"""Maximum error, in units of what is admitted; larger ones, and NaN, count as that."""
 
 
 Variants = tuple[Variant, ...]
@@ -48,9 +48,10 @@ def told_by(steps: Steps) -> list[Variant]:
 
 
 def in_some_units(steps: Steps) -> Shares:
-    """Variants in some hidden units alone that give every wrong state of some case.
+    """Find variants in some hidden units alone that give every wrong state of some case.
 
-    Where states of other units are wrong in every case, only those are tried that make them so.
+    Where states of other units are wrong in every case, units explain it only by the reset gate: if that is
+    applied before the product.
     """
     pool = [v for v in told_by(steps) if can_be_restricted(v)]
     pool += [with_terms(f"a_{gates}", {part: -1.0}) for gates in GROUPS for part in "xpb"]
@@ -68,14 +69,17 @@ def shares(steps: Steps, several: Sequence[Variants]) -> Shares:
     The share is 1 if it gives every wrong state of some case.
     """
     wrong = steps.wrong
-    count, finite = max(1, int(wrong.sum())), wrong & np.isfinite(steps.seen - steps.right)
+    count, finite = (
+        max(1, int(wrong.sum())),
+        wrong & np.isfinite(steps.seen) & np.isfinite(steps.right),
+    )
+    before = errors_at(steps, finite, steps.right[None])
     for some in batches(steps.part.block, several):
         given = steps.given(some)
         near = steps.near(given)
         whole = steps.explained(near)
         states = (near & wrong).sum(axis=(1, 2, 3, 4)) / count
-        right, errors = (errors_at(steps, finite, states) for states in (steps.right[None], given))
-        taken = 1.0 - share_left(right, errors)
+        taken = 1.0 - share_left(before, errors_at(steps, finite, given))
         each = np.clip(np.maximum(states, taken), 0.0, 0.999).tolist()
         for variants, cases, share in zip(some, whole, each, strict=True):
             yield tuple(variants), 1.0 if cases.any() else share
@@ -88,5 +92,6 @@ def explains(steps: Steps, several: Sequence[Sequence[Variant]]) -> Array:
 
 def errors_at(steps: Steps, usable: Array, given: Array) -> Array:
     """(c, states) Compute observed less given at `usable` states, in units of what is admitted."""
-    off = (steps.seen - given)[:, usable] / steps.room[usable]
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = (steps.seen[usable] - given[:, usable]) / steps.room[usable]
     return np.asarray(np.nan_to_num(np.clip(off, -LARGEST, LARGEST), nan=LARGEST))

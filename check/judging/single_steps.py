@@ -58,8 +58,8 @@ class SingleSteps:
     taken: Array
     number: Array
 
-    @classmethod
-    def of(cls, inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
+    @staticmethod
+    def of(inputs: GruInputs, semantics: StackedSemantics, y: Array) -> SingleSteps:
         """Take apart observed states `y` (n, direction, batch, time, hidden), as the operator orders them."""
         n, directions, _, time, hidden = y.shape
         seen = turned(semantics, y.astype(np.float64))

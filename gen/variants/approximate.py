@@ -85,17 +85,17 @@ def called(name: str) -> Rename:
 
 
 def named(f: Rename, g: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
-    """Other functions for the gates and for the candidate."""
+    """Take other functions for the gates and for the candidate."""
     return lambda s: replace(s, f=_each(f, s.f), g=_each(g, s.g))
 
 
 def _each(rename: Rename, functions: Any) -> Any:
-    """Other functions of each direction and case."""
+    """Take another function for that of each direction and case."""
     return tuple(tuple(map(rename, cases)) for cases in functions)
 
 
 def wherever(asked: str, other: Rename) -> Callable[[StackedSemantics], StackedSemantics]:
-    """Another function wherever `asked` is asked for, of the gates and of the candidate."""
+    """Take another function wherever `asked` is asked for, of the gates and of the candidate."""
 
     def one(given: Activation) -> Activation:
         return other(given) if given.name == asked else given

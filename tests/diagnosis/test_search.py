@@ -57,7 +57,7 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
 
 
 def test_each_case_has_the_finding_that_it_is_counted_under() -> None:
-    """What is certain comes before what is simpler, and perhaps so."""
+    """A case is counted under what is certain, though something simpler is so perhaps."""
     part = part_of(lambda _: None).rows(np.arange(2))
     both = Explanation(("lbr-ignored", "Rbh-ignored"), np.array([True, True]))
     perhaps = Explanation(("Rbh-ignored",), np.array([True, False]), certain=False)
