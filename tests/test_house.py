@@ -24,7 +24,7 @@ LINES = {
     "gen/variants": 3_038,
     "check": 17_930,
     "check/diagnosis": 3_286,
-    "tests": 33_054,
+    "tests": 33_056,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
 PACKAGE, MODULES, WORDS = 32_428, 215, 34_177

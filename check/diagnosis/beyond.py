@@ -42,7 +42,7 @@ def candidates(parts: Sequence[FailingBlock], bases: Sequence[Variant] = ()) -> 
     that was found gives every wrong state, nothing else is looked for, nor on top of another base.
     """
     steps = [one for part in parts for one in steps_of(part) if one.wrong.any()]
-    steps = [_fewer(one.only(one.wrong.any(axis=(1, 2, 3)))) for one in steps]
+    steps = [_fewer(one.only(np.asarray(one.wrong.any(axis=(1, 2, 3))))) for one in steps]
     steps = [steps[place] for place in evenly(np.arange(len(steps)), MOST_STEPS).tolist()]
     tried = _Tried(bases)
     left = sorted(tried.left(steps, listed), key=lambda one: -int(one.wrong.sum()))

@@ -50,8 +50,10 @@ def test_questions_that_are_answered_otherwise_are_told() -> None:
     same = Reply("ok", {name: array[0] for name, array in part.observed.items()})
     other = Reply("ok", {name: array + np.float32(0.1) for name, array in same.outputs.items()})
     refused = Reply("error", {}, "not again")
+    malformed = Reply("ok", {**same.outputs, "Y": same.outputs["Y"].astype(str)})
     assert answered_otherwise([part], which, lambda asked: [same] * len(asked)) == []
-    assert answered_otherwise([part], which, lambda asked: [refused] * len(asked)) == []
+    for no_answer in (refused, malformed):
+        assert answered_otherwise([part], which, lambda _, one=no_answer: [one] * 2) == []
     [found] = answered_otherwise([part], which, lambda asked: [same, other][: len(asked)])
     assert found.startswith("asked again, 1 of 1 of these cases gave other numbers")
 
