@@ -54,6 +54,12 @@ def to_tf32(values: Array) -> Array:
     return _masked(bits.view(np.float32), 13)
 
 
+def to_tf32_even(values: Array) -> Array:
+    """Round float32 numbers to TF32, halves to even: float16 in a wider range."""
+    bits = values.view(np.uint32)
+    return _masked((bits + np.uint32(0xFFF) + ((bits >> 13) & 1)).view(np.float32), 13)
+
+
 def _masked(values: Array, bits: int) -> Array:
     mask = np.uint32((0xFFFFFFFF << bits) & 0xFFFFFFFF)
     return (np.ascontiguousarray(values).view(np.uint32) & mask).view(np.float32)
@@ -142,6 +148,7 @@ PRECISION_VARIANTS = (
 """All operations in a narrower type, the operands of products, or the state."""
 UNLISTED_PRECISION = (
     _losing("operands-rounded-to-tf32", "the operands of products rounded to TF32", Emulated(operand=to_tf32)),
+    _losing("operands-rounded-to-tf32-even", "the operands of products rounded to TF32", Emulated(operand=to_tf32_even)),
     _losing("operands-cut-to-bfloat16", "the operands of products cut to bfloat16", Emulated(operand=cut_to_bfloat16)),
     _losing("operands-rounded-to-float16", "the operands of products rounded to float16", Emulated(operand=to_float16)),
 )  # fmt: skip

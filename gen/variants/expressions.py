@@ -28,7 +28,7 @@ from .cell import (
     unclipped,
 )
 from .emulated import TYPES, UNLISTED_PRECISION, Rounding
-from .variant import Expression, Variant
+from .variant import Evaluated, Expression, Outputs, Variant
 
 QUANTITIES = {
     "a_z": "the update gate's pre-activation",
@@ -198,6 +198,10 @@ def _read_narrow(
     return advance
 
 
+def _hand_out_narrow(rounding: Rounding, seen: Evaluated) -> Outputs:
+    return rounding(seen.y), rounding(seen.ho)
+
+
 NARROWER = (
     *(
         Variant(f"{name}-in-{kind}", f"{words} {rounded}", quantities=_through(rounding, name))
@@ -215,6 +219,11 @@ NARROWER = (
                 advance=partial(_read_narrow, rounding))
         for kind, (rounded, rounding) in TYPES.items()
     ),
+    *(
+        Variant(f"outputs-in-{kind}", f"{{outputs}} {rounded}, but not the state",
+                outputs=partial(_hand_out_narrow, rounding))
+        for kind, (rounded, rounding) in TYPES.items()
+    ),
     *UNLISTED_PRECISION,
 )  # fmt: skip
-"""Every quantity of a step; the state where a step reads it; the operands of all products."""
+"""Every quantity of a step; the state where a step reads it; outputs; the operands of all products."""

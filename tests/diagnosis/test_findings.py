@@ -368,6 +368,7 @@ def test_what_is_wrong_in_one_direction_is_named_where_no_step_is_seen() -> None
         "h0-past-first-row-ignored",
         "Ho-left-sorted",
         "lengths-of-next-row",
+        "outputs-in-bfloat16",
         "p_r-of-next-row",
         "r-with-g",
         "reverse-from-longest",

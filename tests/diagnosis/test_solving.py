@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from diagnosis.kernel import H, R, Z, kernel
-from diagnosis.run import findings_of, report_of
+from diagnosis.kernel import H, Kernel, R, Z, kernel
+from diagnosis.run import Sentence, findings_of, report_of
 from diagnosis.wrong import SEQUENCE, WrongGru
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +77,34 @@ def test_a_sum_that_nobody_wrote_down(reports: dict[str, Report], name: str, abo
     assert sentence.certain
 
     assert re.search(about, sentence.text), sentence.text
+
+
+def sentence_on(wrong: type[Kernel]) -> Sentence:
+    """Find the one sentence on a wrong kernel, which is certain."""
+    [sentence] = findings_of(report_of(WrongGru("", "", SEQUENCE, "", wrong, ()))).sentences
+    assert sentence.certain
+    return sentence
+
+
+def test_float16_and_tf32_of_even_halves_are_not_told_apart() -> None:
+    def tf32(v):
+        bits = np.ascontiguousarray(v, np.float32).view(np.uint32)
+        bits = (bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)
+        return bits.view(np.float32).astype(v.dtype)
+
+    found = sentence_on(kernel(product=lambda _, v, m: np.asarray(tf32(v) @ tf32(m).T)))
+    what = "the operands of products rounded to"
+    assert {found.text, *found.others} == {f"{what} float16", f"{what} TF32"}
+
+
+def test_another_function_is_off_by_what_it_is_off_by() -> None:
+    """Straight lines that are fitted to a bend lie beyond it, here by a sixth."""
+    at = np.linspace(-4, 4, 17)
+    table = kernel(tanh=lambda _, v: np.interp(v, at, np.tanh(at)).astype(v.dtype))
+    here = r"about (\S+) too (small .* near 0\.75|large .* near -0\.75)$"
+    found = re.search(here, sentence_on(table).text)
+    assert found
+    assert float(found[1]) == pytest.approx(np.tanh(0.75) - np.tanh([0.5, 1.0]).mean(), rel=0.05)
 
 
 @given(st.data())
