@@ -150,6 +150,7 @@ def _taken_for(one: str, asked: str) -> Variant:
 
 FUNCTION_VARIANTS = (
     *(_taken_for(one, asked) for asked, others in _CONFUSED.items() for one in others.split()),
+    *(replace(_taken_for(one, asked), needs=(f"f.{asked}", "alpha")) for one, asked in (("linear", "affine"), ("tanh", "scaled-tanh"))),
     _mistaken("hard-sigmoid-unclamped", "hard-sigmoid", "alpha v + beta, not clamped to [0, 1]", called("affine")),
     _mistaken("elu-as-leaky-relu", "elu", "leaky relu", called("leaky-relu")),
     _mistaken("softplus-overflows", "softplus", "log(1 + e^v) in float32, where e^v overflows", called("softplus-overflows")),

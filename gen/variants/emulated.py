@@ -148,7 +148,7 @@ PRECISION_VARIANTS = (
 """All operations in a narrower type, the operands of products, or the state."""
 UNLISTED_PRECISION = (
     _losing("operands-rounded-to-tf32", "the operands of products rounded to TF32", Emulated(operand=to_tf32)),
-    _losing("operands-rounded-to-tf32-even", "the operands of products rounded to TF32", Emulated(operand=to_tf32_even)),
+    _losing("operands-rounded-to-tf32-even", "the operands of products rounded to TF32, halves to even", Emulated(operand=to_tf32_even)),
     _losing("operands-cut-to-bfloat16", "the operands of products cut to bfloat16", Emulated(operand=cut_to_bfloat16)),
     _losing("operands-rounded-to-float16", "the operands of products rounded to float16", Emulated(operand=to_float16)),
 )  # fmt: skip

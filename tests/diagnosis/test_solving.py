@@ -94,7 +94,7 @@ def test_float16_and_tf32_of_even_halves_are_not_told_apart() -> None:
 
     found = sentence_on(kernel(product=lambda _, v, m: np.asarray(tf32(v) @ tf32(m).T)))
     what = "the operands of products rounded to"
-    assert {found.text, *found.others} == {f"{what} float16", f"{what} TF32"}
+    assert {found.text, *found.others} == {f"{what} float16", f"{what} TF32, halves to even"}
 
 
 def test_another_function_is_off_by_what_it_is_off_by() -> None:
