@@ -37,7 +37,7 @@ FEWEST = 24
 RIDGE = 1e-3
 """What keeps heights near zero that hardly any state depends on, by the size of slopes."""
 BENT = np.array([1.0, 10.0, 1.0]) / 12.0
-"""What neighbouring heights count: lines fitted to a bend lie beyond it by a twelfth of the second difference."""
+"""What neighbouring heights count: lines fitted to a bend lie beyond it, by 1/12 of the second difference."""
 ALIKE = 0.3
 """Maximum difference of a height that both halves agree on, by the larger one."""
 
