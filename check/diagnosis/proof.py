@@ -147,7 +147,7 @@ class Proof:
 
     def _together(self, one: Explanation, other: Explanation, which: Array) -> Array:
         """(n,) Find the cases that two explanations explain together: one does not show beside the other."""
-        variants = list(dict.fromkeys((*one.variants, *other.variants)))
+        variants = list({v.name: v for v in (*one.variants, *other.variants)}.values())
         if any(variant.arithmetic for variant in variants):
             return np.zeros_like(which)
         both = [variants, variants[::-1]]  # not as what is done last alone

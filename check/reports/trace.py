@@ -121,7 +121,10 @@ def _wrong_in_words(found: Deviation) -> str:
     if not found.every:
         return "at which step they go wrong is unknown: the other states are not handed out"
     if not wrong:
-        return "by itself no step is off by much: coarse arithmetic, rounded weights, or an inexact function"
+        return (
+            "by itself no step is off by much: coarse arithmetic, rounded weights, an inexact function, "
+            "or a mistake that hardly shows here"
+        )
     if wrong == total == 1:
         return "its only step is wrong"
     if wrong == total:

@@ -197,6 +197,16 @@ def test_two_cases_make_no_loss_of_precision_certain(count: int, certain: bool) 
     assert proven.certain is certain
 
 
+def test_a_misreading_is_held_against_cases_of_coarser_arithmetic() -> None:
+    coarser, block = "bfloat16-products", core_blocks(CELL)[0]
+    half = np.arange(len(block)) % 2 == 0
+    seen = (variants_run(name)(block)["Ho"] for name in (HALVED.name, coarser))
+    parts = [FailingBlock(block, {"Ho": np.where(half[:, None, None], *seen)}, REQUIRED)]
+    found = [Explanation((HALVED.name,), half), Explanation((coarser,), ~half)]
+    proof = Proof(parts, Passing(()), Local(parts, Passing(()), len(half)), half | ~half)
+    assert {one.names for one in proof.chosen(found)} == {(HALVED.name,), (coarser,)}
+
+
 def test_where_no_step_of_a_failing_case_is_explained_nothing_is() -> None:
     block = core_blocks(CELL)[0].rows(np.arange(2))
     wrong = variants_run(HALVED.name)(block)["Ho"].copy()
