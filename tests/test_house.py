@@ -22,12 +22,12 @@ LINES = {
     "vectors": 2_666,
     "gen": 5_260,
     "gen/variants": 3_055,
-    "check": 17_930,
+    "check": 17_933,
     "check/diagnosis": 3_288,
-    "tests": 33_085,
+    "tests": 33_095,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""
-PACKAGE, MODULES, WORDS = 32_428, 215, 34_194
+PACKAGE, MODULES, WORDS = 32_431, 215, 34_194
 """Maximum lines of the package without the diagnosis and its catalogue; of its modules; words of all pages."""
 WORDS_OF = {"README.md": 1_264}
 """Maximum words of a page."""
