@@ -23,7 +23,7 @@ LINES = {
     "gen": 5_260,
     "gen/variants": 3_055,
     "check": 17_933,
-    "check/diagnosis": 3_288,
+    "check/diagnosis": 3_294,
     "tests": 33_095,
 }
 """Maximum lines of Python below each folder; those of a folder named here count there alone."""

@@ -74,7 +74,7 @@ class FailingBlock:
     def __len__(self) -> int:
         return len(self.block)
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         """What it holds, about: inputs, outputs and tolerances, and of the outputs four arrays in float64."""
         observed = sum(array.nbytes for array in self.observed.values())
@@ -208,6 +208,8 @@ class Failing:
     parts: list[FailingBlock] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
     large: list[tuple[FailingBlock, FailingBlock]] = field(default_factory=list)
+    _bytes: int = 0
+    _work: int = 0
 
     def add(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
         """Keep the failing cases of a block, if there is room."""
@@ -217,16 +219,17 @@ class Failing:
                 one = {name: array[[row]] for name, array in observed.items()}
                 self._ask_steps(block.rows(np.array([row])), one, criterion)
             return
-        self.parts += failing_blocks(block, observed, criterion)
-        while (
-            sum(part.bytes for part in self.parts) > MOST_BYTES
-            or sum(part.work * len(part) for part in self.parts) > MOST_WORK
-        ):
+        for part in failing_blocks(block, observed, criterion):
+            self._keep(part)
+        while self._bytes > MOST_BYTES or self._work > MOST_WORK:
             place = max(range(len(self.parts)), key=lambda place: self.parts[place].work)
             largest = self.parts.pop(place)
+            self._bytes -= largest.bytes
+            self._work -= largest.work * len(largest)
             half = np.arange(len(largest)) < len(largest) // 2
             self._leave_out(largest.block.rows(~half))
-            self.parts += [largest.rows(half)] if half.any() else []
+            if half.any():
+                self._keep(largest.rows(half))
 
     def _ask_steps(self, block: Block, observed: Arrays, criterion: Criterion) -> None:
         """Keep some steps of a large case as a case of one step, where they hold its states."""
@@ -238,6 +241,11 @@ class Failing:
                 )
                 if not too_large(few.block.question(0)):
                     self.large.append((few, many))
+
+    def _keep(self, part: FailingBlock) -> None:
+        self.parts.append(part)
+        self._bytes += part.bytes
+        self._work += part.work * len(part)
 
     def _leave_out(self, block: Block) -> None:
         self.left_out += [(block.dtype, case_id) for case_id in block.ids]

@@ -39,7 +39,7 @@ Term = tuple[str, str]
 
 
 class Guess(NamedTuple):
-    """Variants made with numbers, and the cost of what these leave.
+    """Variants made with numbers.
 
     Those `rounded` have no number nearer to 0 than `least`, and if it must be `positive`, none below 0.
     `terms` are what a sum adds. A `ridge`, a share of the slopes, keeps numbers near zero that hardly any
@@ -52,7 +52,6 @@ class Guess(NamedTuple):
     ridge: float = 0.0
     least: float = LEAST
     positive: bool = False
-    cost: float = np.inf
 
     @property
     def variants(self) -> Variants:
@@ -107,7 +106,7 @@ class Fit:
             if min(costs) >= (1.0 - ENOUGH) * before:
                 break
             one = tried[costs.index(min(costs))]
-        return one._replace(cost=float(self.costs([one.variants])[0]))
+        return one
 
 
 def moved(one: Guess) -> list[Variants]:

@@ -61,7 +61,10 @@ def _sums(fit: Fit) -> Iterator[Variants]:
             for term in _promising(one, errors, by):
                 terms = (*one.terms, term)
                 more.append(fit.improve(Guess(partial(_variants, terms), numbers, terms)))
-        best = sorted(more, key=lambda one: round(one.cost, 6))[:KEPT]  # equal but for rounding
+        if not more:
+            return
+        costs = np.round(fit.costs([one.variants for one in more]), 6)  # equal but for rounding
+        best = [more[at] for at in np.argsort(costs, kind="stable")[:KEPT].tolist()]
         each = [one.rounded for one in best]
         tried = [variants for one in each for variants in one]
         if not tried:

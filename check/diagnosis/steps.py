@@ -99,10 +99,6 @@ class Steps(SingleSteps):
     @cached_property
     def quantities(self) -> Mapping[str, Array]:
         """The quantities of the right steps, by name (gen.gru.Step), (n, direction, rows, hidden) each."""
-        return replace(self, base=()).quantities_under(())
-
-    def quantities_under(self, variants: Sequence[Variant]) -> Mapping[str, Array]:
-        """Collect the quantities of all steps under variants."""
         seen: dict[str, list[Array]] = {}
 
         def see(name: str, q: Quantities) -> Array:
@@ -111,7 +107,7 @@ class Steps(SingleSteps):
 
         watched = Variant("seen", "", quantities={one: partial(see, one) for one in IN_A_STEP})
         every = replace(self.inputs, lengths=np.ones_like(self.inputs.lengths))
-        replace(self, inputs=every).given([(*variants, watched)])
+        replace(self, base=(), inputs=every).given([(watched,)])
         return {name: np.stack(each, axis=1) for name, each in seen.items()}
 
     def gives(self, variants: Sequence[Variant]) -> Array:
